@@ -1,0 +1,95 @@
+"""Every knob of a decoding run, validated when it is set.
+
+Knows numbers only: no torch, no model. What depends on a particular pair (does the prompt fit its
+context, is `top_k` within its vocabulary) is checked where the pair is known, in `decoder.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeConfig:
+    """The settings of one run.
+
+    top_k         children scored per expanded node, and nodes expanded per layer
+    depth         beam passes after the head's first: a round has depth + 1 layers of candidates
+    total_tokens  drafted nodes kept by the re-rank, the root not counted
+    max_new_tokens  exact upper bound of emitted tokens
+    temperature   0 decodes greedily; above 0 samples the target's softmax(logits / temperature)
+    top_p         nucleus of the target's distribution, 1 keeps all of it
+    sample_top_k  keep only the target's k likeliest tokens before sampling, 0 keeps all
+    seed          seeds every random draw of the run
+    stop_ids      token ids that end the output besides the model's own end-of-sequence ids
+
+    Temperature, top_p and sample_top_k shape the target's distribution only; draft scores never
+    see them. Raises ValueError with one sentence that names the value and the remedy.
+    """
+
+    top_k: int = 10
+    depth: int = 5
+    total_tokens: int = 59
+    max_new_tokens: int = 128
+    temperature: float = 0.0
+    top_p: float = 1.0
+    sample_top_k: int = 0
+    seed: int = 0
+    stop_ids: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        for name in ("top_k", "depth", "total_tokens", "max_new_tokens", "sample_top_k", "seed"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ValueError(f"{name} is {value!r}; give a whole number.")
+        for name, least in (("top_k", 1), ("depth", 0), ("total_tokens", 1), ("max_new_tokens", 1),
+                            ("sample_top_k", 0), ("seed", 0)):
+            value = getattr(self, name)
+            if value < least:
+                raise ValueError(f"{name} is {value}; give {least} or more.")
+        if self.total_tokens > self.candidates:
+            raise ValueError(
+                f"total_tokens is {self.total_tokens}, but top_k {self.top_k} and depth {self.depth} give only "
+                f"{self.candidates} candidates (top_k + depth * top_k^2); lower total_tokens to {self.candidates} "
+                "or raise top_k or depth."
+            )
+        for name in ("temperature", "top_p"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise ValueError(f"{name} is {value!r}; give a finite number.")
+            object.__setattr__(self, name, float(value))
+        if self.temperature < 0:
+            raise ValueError(f"temperature is {self.temperature}; give 0 (greedy) or a positive number.")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p is {self.top_p}; give a number above 0 and at most 1 (1 keeps every token).")
+        stops = tuple(self.stop_ids)
+        if any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in stops):
+            raise ValueError(f"stop_ids is {list(stops)}; give token ids, whole numbers of 0 or more.")
+        object.__setattr__(self, "stop_ids", stops)
+
+    @property
+    def candidates(self) -> int:
+        """Candidates the head scores in a round: top_k from its first pass, top_k^2 from each later one."""
+        return candidate_count(self.top_k, self.depth)
+
+    @property
+    def greedy(self) -> bool:
+        """Below this temperature the softmax is one-hot in float32 anyway (the reference's own threshold)."""
+        return self.temperature <= 1e-5
+
+    def to_dict(self) -> dict:
+        return asdict(self) | {"stop_ids": list(self.stop_ids)}
+
+    @classmethod
+    def from_dict(cls, values: dict) -> DecodeConfig:
+        """The inverse of `to_dict`; an unknown field is an error, a missing one takes its default."""
+        unknown = sorted(set(values) - {f.name for f in fields(cls)})
+        if unknown:
+            raise ValueError(f"config has an unknown field {unknown[0]!r}; remove it.")
+        return cls(**values)
+
+
+def candidate_count(top_k: int, depth: int) -> int:
+    """top_k + depth * top_k^2 (EAGLE-2, section 4.1): the most nodes a re-rank can keep."""
+    return top_k + depth * top_k**2
