@@ -1,0 +1,260 @@
+"""The EAGLE-2 loop: prefill, then rounds of draft, verify, accept, commit.
+
+`rounds` reads top to bottom like the paper and yields what each stage made, as tensors. It knows nothing of
+text, events or files: `record.py` turns its stages into events for whoever listens, and nobody pays otherwise.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from .config import DecodeConfig
+from .draft import Drafter
+from .grow import grow_dynamic
+from .pair import Pair
+from .tree import Layer, Tree, flatten, gather, rerank
+from .verify import Accepted, Chance, accept_greedy, accept_sampling, target_distribution
+
+
+class DecodeError(ValueError):
+    """A run that cannot start or go on; the message is one sentence that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilled:
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    index: int
+    prefix_length: int  # committed tokens, the root not among them
+    root: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    tree: Tree
+    logits: Tensor  # [rows, vocab]
+    argmax: Tensor  # [rows], on the CPU
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    kept: list[int]
+    length_before: int
+    length_after: int
+    seconds: dict[str, float]
+    token_ids: list[int]  # what the round adds to the output
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    token_ids: list[int]  # a last token that was certain without another round
+    finish_reason: str
+
+
+Stage = Prefilled | Started | Layer | Tree | Verified | Accepted | Committed | Ended
+
+
+@torch.inference_mode()
+def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None,
+           grow: Callable = grow_dynamic) -> Iterator[Stage]:
+    """Decode, yielding every stage. Raises DecodeError before the first stage for input that cannot be decoded,
+    and later where a model's numbers stop being finite. Closing the iterator ends the run."""
+    check_input(pair, prompt_ids, config)
+    chance = chance or Chance(config.seed)
+    output = Output(config, pair.eos_ids)
+    target, tick = pair.target, Stopwatch()
+    capacity = _capacity(pair, len(prompt_ids), config)
+    cache = target.new_cache(capacity)
+    drafter = Drafter(pair.head, target.logits, capacity)
+
+    prompt = torch.tensor(prompt_ids)
+    logits, features = target.prefill(prompt, cache)
+    argmax = _finite_argmax(logits[None], "target", "the prefill", pair)
+    root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
+    fresh = torch.cat([prompt[1:], torch.tensor([root])])  # what the head reads: each token beside the feature before it
+    yield Prefilled(tick.lap("prefill"))
+
+    index = 0
+    while not output.stopped_by(root):
+        n = cache.length
+        if n + config.depth + 2 > target.context:  # the deepest node's position must exist
+            output.finish("context", root)
+            break
+        yield Started(index, n, root)
+        tick.start()
+
+        layers = []
+        for layer in grow(drafter, fresh, features, config):
+            layers.append(layer)
+            tick.lap("draft")
+            yield layer
+            tick.start()
+        candidates = gather(layers)
+        if not bool(candidates.score.isfinite().all()):
+            raise DecodeError(_not_finite("head", f"round {index}", pair))
+        tick.lap("draft")
+
+        tree = flatten(root, candidates, rerank(candidates.score, config.total_tokens))
+        tick.lap("tree")
+        yield tree
+        tick.start()
+
+        logits, features = target.verify(tree, cache)
+        argmax = _finite_argmax(logits, "target", f"round {index}", pair)
+        tick.lap("verify")
+        yield Verified(tree, logits, argmax)
+        tick.start()
+
+        if config.greedy:
+            accepted = accept_greedy(tree, argmax)
+        else:
+            accepted = accept_sampling(tree, lambda row: _shaped(logits[row], config), chance)
+        tick.lap("accept")
+        yield accepted
+        tick.start()
+
+        cache.keep(accepted.path)
+        features = features[torch.tensor(accepted.path, device=features.device)]
+        path_tokens = tree.token[accepted.path]
+        fresh = torch.cat([path_tokens[1:], torch.tensor([accepted.bonus])])
+        root = accepted.bonus
+        tick.lap("commit")
+        yield Committed(accepted.path, n, cache.length, tick.take(), output.add(path_tokens.tolist()))
+        index += 1
+    yield Ended(output.tail, output.finish_reason)
+
+
+@torch.inference_mode()
+def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None) -> Iterator[Tensor]:
+    """Plain decoding of the same target through the same code path: one token a pass, the same stopping rules.
+
+    Yields the logits [vocab] and the token that follows from them, as a pair.
+    """
+    check_input(pair, prompt_ids, config)
+    chance = chance or Chance(config.seed)
+    output = Output(config, pair.eos_ids)
+    limit = min(len(prompt_ids) + config.max_new_tokens, pair.target.context)
+    cache = pair.target.new_cache(limit)
+    logits, _ = pair.target.prefill(torch.tensor(prompt_ids), cache)
+    while True:
+        token = int(logits.argmax()) if config.greedy else chance.pick(_shaped(logits, config))
+        yield logits, token
+        if output.add([token]) and output.done or cache.length == limit:
+            return
+        logits = pair.target.step(token, cache)
+
+
+@dataclass(slots=True)
+class Output:
+    """The emitted tokens: exactly max_new_tokens at most, nothing after the first stop id."""
+
+    config: DecodeConfig
+    eos_ids: tuple[int, ...]
+    length: int = 0
+    finish_reason: str = ""
+    tail: list[int] = field(default_factory=list)
+
+    @property
+    def done(self) -> bool:
+        return bool(self.finish_reason)
+
+    def add(self, token_ids: list[int]) -> list[int]:
+        """Take committed tokens; returns those that are emitted."""
+        for count, token in enumerate(token_ids, start=1):
+            self.length += 1
+            self.finish_reason = self._stop_reason(token) or (
+                "length" if self.length == self.config.max_new_tokens else "")
+            if self.done:
+                return token_ids[:count]
+        return token_ids
+
+    def stopped_by(self, root: int) -> bool:
+        """Is the run over before the next round? A root that is a stop id is emitted without drafting after it."""
+        if not self.done and self._stop_reason(root):
+            self.finish(self._stop_reason(root), root)
+        return self.done
+
+    def finish(self, reason: str, root: int) -> None:
+        """End with the root as the last token: the target has said it already."""
+        self.tail, self.finish_reason = [root], reason
+
+    def _stop_reason(self, token: int) -> str:
+        return "eos" if token in self.eos_ids else "stop" if token in self.config.stop_ids else ""
+
+
+class Stopwatch:
+    """Seconds per part of a round; time spent by the listener between stages is not counted.
+
+    A lap ends where the CPU next needs a number from the device, so that on CUDA too it holds the part's work.
+    """
+
+    def __init__(self):
+        self._seconds: dict[str, float] = {}
+        self.start()
+
+    def start(self) -> None:
+        self._since = time.perf_counter()
+
+    def lap(self, part: str) -> float:
+        now = time.perf_counter()
+        self._seconds[part] = self._seconds.get(part, 0.0) + now - self._since
+        self._since = now
+        return self._seconds[part]
+
+    def take(self) -> dict[str, float]:
+        """The parts of the round just ended; starts the next."""
+        self._seconds.pop("prefill", None)
+        seconds, self._seconds = self._seconds, {}
+        return seconds
+
+
+def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:
+    """Raises DecodeError, one sentence, where the prompt and the settings do not fit the pair."""
+    vocab, context = pair.target.vocab_size, pair.target.context
+    if not prompt_ids:
+        raise DecodeError("The prompt is empty; give at least one token.")
+    for token in prompt_ids:
+        if not 0 <= token < vocab:
+            raise DecodeError(f"Token id {token} of the prompt is outside the vocabulary of {pair.name}; "
+                              f"ids run from 0 to {vocab - 1}.")
+    for token in config.stop_ids:
+        if token >= vocab:
+            raise DecodeError(f"Stop id {token} is outside the vocabulary of {pair.name}; ids run from 0 to {vocab - 1}.")
+    if config.top_k > vocab:
+        raise DecodeError(f"top_k is {config.top_k}, but {pair.name} has only {vocab} tokens; lower top_k.")
+    room = context - config.depth - 2
+    if len(prompt_ids) > room:
+        raise DecodeError(f"The prompt has {len(prompt_ids)} tokens, but the context of {pair.name} is {context} and a "
+                          f"round at depth {config.depth} needs {config.depth + 2} of it; shorten the prompt to "
+                          f"{max(room, 0)} tokens" + (" or lower depth." if config.depth else "."))
+
+
+def _capacity(pair: Pair, prompt_length: int, config: DecodeConfig) -> int:
+    """Rows a run can need at once: all committed tokens and a round's tree (target) or beams (head) behind them."""
+    committed = min(prompt_length + config.max_new_tokens + config.depth + 1, pair.target.context)
+    return committed + max(config.total_tokens + 1, config.depth * config.top_k)
+
+
+def _shaped(logits: Tensor, config: DecodeConfig) -> Tensor:
+    return target_distribution(logits, config.temperature, config.top_p, config.sample_top_k)
+
+
+def _finite_argmax(logits: Tensor, model: str, when: str, pair: Pair) -> Tensor:
+    """The target's choice per row, on the CPU. NaN and infinity survive a maximum, so it also shows them."""
+    best, argmax = logits.max(dim=-1)
+    if not bool(best.isfinite().all()):
+        raise DecodeError(_not_finite(model, when, pair))
+    return argmax.cpu()
+
+
+def _not_finite(model: str, when: str, pair: Pair) -> str:
+    return (f"The {model} of {pair.name} gave logits that are not finite in {when}; check its weights, or use another "
+            f"dtype than {str(pair.target.dtype).removeprefix('torch.')}.")

@@ -1,0 +1,89 @@
+"""The EAGLE head: one decoder layer that guesses the target's next hidden state from the last one.
+
+Input row i is fc([embedding of token i+1 ; feature of token i]): the head sees one token further than its
+feature (EAGLE, section 3.1; embedding first). Its output is the next feature, and the target's own lm_head turns
+that into a token. Weights are those of EAGLE-1/2; reading them from disk is `checkpoint.py`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
+
+from .cache import KVCache, cache_argument
+
+
+class EagleHead(nn.Module):
+    """fc and one Llama layer without an input norm (the features are normed already); no norm after it either.
+
+    `embed` is the target's embedding, shared and never part of the head's own weights.
+    """
+
+    def __init__(self, config: LlamaConfig, embed: nn.Module, bias: bool):
+        super().__init__()
+        self.config = config
+        self.fc = nn.Linear(2 * config.hidden_size, config.hidden_size, bias=bias)
+        self.layers = nn.ModuleList([LlamaDecoderLayer(config, layer_idx=0)])
+        self.layers[0].input_layernorm = nn.Identity()
+        self.rotary = LlamaRotaryEmbedding(config)
+        self._cache_argument = cache_argument(LlamaDecoderLayer.forward)
+        object.__setattr__(self, "embed", embed)  # not registered: it is the target's, and stays out of state_dict
+
+    def forward(self, token_ids: Tensor, features: Tensor, position_ids: Tensor, mask: Tensor,
+                cache: KVCache | None = None) -> Tensor:
+        """One pass over rows: token_ids [batch, rows], features [batch, rows, hidden], position_ids [1, rows],
+        mask bool (or additive) [batch or 1, 1, rows, keys] -> predicted next features [batch, rows, hidden]."""
+        embedded = self.embed(token_ids).to(features)
+        x = self.fc(torch.cat([embedded, features], dim=-1))
+        cached = {} if cache is None else {self._cache_argument: cache, "use_cache": True}
+        return self.layers[0](x, attention_mask=mask, position_ids=position_ids,
+                              position_embeddings=self.rotary(x, position_ids), **cached)
+
+
+class Drafter:
+    """A head at work on one sequence: `observe` what the target made certain, then `probe` what may follow.
+
+    The cache keeps only rows made from the target's true features. Rows of drafted tokens live behind them for
+    the round and are forgotten at the next `observe` (the official code's `stable_kv`).
+    """
+
+    def __init__(self, head: EagleHead, lm_head, capacity: int):
+        weight = head.fc.weight
+        config = head.config
+        self.head, self.lm_head, self.device, self.vocab_size = head, lm_head, weight.device, config.vocab_size
+        head_dim = config.hidden_size // config.num_attention_heads
+        self.cache = KVCache([weight.device], config.num_key_value_heads, head_dim, capacity, weight.dtype)
+
+    def observe(self, token_ids: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Read true features [rows, hidden], each with the token that followed it [rows].
+
+        -> the head's feature after the last row [1, hidden] and its logits [1, vocab].
+        """
+        self.cache.release()
+        rows, before = len(token_ids), self.cache.length
+        mask = torch.ones(rows, before + rows, dtype=torch.bool).tril(diagonal=before)
+        positions = torch.arange(before, before + rows)  # one less than the tokens' own: the features' positions
+        out = self._pass(token_ids, features, positions, mask)
+        self.cache.commit(rows)
+        return out[-1:], self.lm_head(out[-1:])
+
+    def probe(self, token_ids: Tensor, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Read one beam of drafted tokens [rows] with their parents' predicted features [rows, hidden].
+
+        mask [rows, probed so far + rows]: which drafted rows each may see; true rows are always visible. The
+        rows of a beam share one position, one further than the beam before -> features [rows, hidden] and
+        logits [rows, vocab].
+        """
+        rows, true_rows, held = len(token_ids), self.cache.length, self.cache.scratch
+        position = true_rows + held // rows
+        visible = torch.cat([mask.new_ones(rows, true_rows), mask], dim=1)
+        out = self._pass(token_ids, features, torch.full((rows,), position), visible)
+        self.cache.hold(rows)
+        return out, self.lm_head(out)
+
+    def _pass(self, token_ids, features, positions, mask):
+        move = {"device": self.device, "non_blocking": True}
+        return self.head(token_ids.to(**move)[None], features.to(**move)[None], positions.to(**move)[None],
+                         mask.to(**move)[None, None], self.cache)[0]

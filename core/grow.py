@@ -1,0 +1,53 @@
+"""Ways to draft: how a head's guesses become layers of candidates. One function per way.
+
+A way is a function (drafter, token_ids, features, config) that yields a `Layer` per forward of the head. The
+round in `decoder.py` takes any of them: re-rank, verification and acceptance do not care how candidates came
+about, as long as parents come before their children.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from .config import DecodeConfig
+from .draft import Drafter
+from .tree import Layer, expand, select
+
+
+def grow_dynamic(drafter: Drafter, token_ids: Tensor, features: Tensor, config: DecodeConfig) -> Iterator[Layer]:
+    """EAGLE-2's context-aware tree (section 4.1): in each layer the top_k nodes by cumulative score are expanded.
+
+    token_ids [rows] and features [rows, hidden] are what the target has made certain since the last round: each
+    feature with the token that follows it, the root last. Yields depth + 1 layers: top_k candidates, then
+    top_k^2 in each. No transfer to the CPU happens here.
+    """
+    k, device = config.top_k, drafter.device
+    feature, logits = drafter.observe(token_ids, features)                     # [1, hidden], [1, vocab]
+    token, log_prob, score = expand(logits, torch.zeros(1, device=device), k)  # [1, k]
+    ids = torch.arange(1, k + 1, device=device)
+    parent = torch.zeros(k, dtype=torch.long, device=device)
+    expanded = parent[:1]
+    flat = [column.flatten() for column in (token, log_prob, score)]
+    yield Layer(expanded, flat[0], parent, flat[1], flat[2], ids if config.depth else ids[:0])
+
+    beam_ids, beam_token, beam_score = ids, flat[0], flat[2]
+    beam_feature = feature.expand(k, -1)                                       # the first beam shares its parent
+    itself = torch.eye(k, dtype=torch.bool, device=device)
+    mask = itself
+    for step in range(config.depth):
+        out, logits = drafter.probe(beam_token, beam_feature, mask)            # [k, hidden], [k, vocab]
+        token, log_prob, score = expand(logits, beam_score, k)                 # [k, k]
+        ids = torch.arange(k * k, device=device) + (1 + k + step * k * k)
+        parent = beam_ids.repeat_interleave(k)
+        flat = [column.flatten() for column in (token, log_prob, score)]
+        if step + 1 == config.depth:
+            yield Layer(beam_ids, flat[0], parent, flat[1], flat[2], ids[:0])
+            return
+        best = select(flat[2], k)                                              # [k] places among k * k
+        yield Layer(beam_ids, flat[0], parent, flat[1], flat[2], ids[best])
+        row = best // k                                                        # the beam row each hangs off
+        beam_ids, beam_token, beam_score, beam_feature = ids[best], flat[0][best], flat[2][best], out[row]
+        mask = torch.cat([mask[row], itself], dim=1)

@@ -1,0 +1,28 @@
+"""A pair: a target, a head trained for it, and the tokenizer that both share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .draft import EagleHead
+from .target import Target
+
+
+@dataclass(frozen=True)
+class Pair:
+    name: str
+    target: Target
+    head: EagleHead
+    tokenizer: object | None    # a transformers tokenizer; without one, prompts are token ids and words are numbers
+    eos_ids: tuple[int, ...]    # from the generation config: Llama-3, for one, has several
+    target_source: str          # where the weights came from, as the trace records it
+    draft_source: str
+
+    def describe(self) -> dict:
+        """The `pair` part of a trace."""
+        target = self.target
+        return {
+            "name": self.name, "target": self.target_source, "draft": self.draft_source,
+            "device": str(target.device), "dtype": str(target.dtype).removeprefix("torch."),
+            "vocab_size": target.vocab_size, "hidden_size": target.hidden_size, "num_hidden_layers": target.layers,
+        }

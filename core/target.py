@@ -1,0 +1,89 @@
+"""The target: the large model that has the last word. Prefill, one step, or one masked pass over a tree.
+
+Wraps a transformers Llama; knows nothing of heads, scores or acceptance.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .cache import KVCache, cache_argument
+from .tree import Tree
+
+
+class Target:
+    """A Llama for one sequence at a time, with our cache and our masks.
+
+    `forward` leaves new rows uncommitted in the cache: the caller decides which of them stay.
+    """
+
+    def __init__(self, model):
+        self.model = model.eval()
+        config = model.config
+        self.hidden_size, self.vocab_size = config.hidden_size, config.vocab_size
+        self.layers, self.context = config.num_hidden_layers, config.max_position_embeddings
+        self.dtype = model.lm_head.weight.dtype
+        self.device = _device_of(model.model.embed_tokens)
+        self._cache_argument = cache_argument(model.model.forward)
+
+    def new_cache(self, capacity: int) -> KVCache:
+        """An empty cache for `capacity` rows, each layer's part where the layer lives."""
+        config = self.model.config
+        head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        devices = [_device_of(layer) for layer in self.model.model.layers]
+        return KVCache(devices, config.num_key_value_heads, head_dim, capacity, self.dtype)
+
+    def forward(self, token_ids: Tensor, position_ids: Tensor, mask: Tensor, cache: KVCache) -> Tensor:
+        """Hidden states after the final norm: what the lm_head sees, and the features that the head reads.
+
+        token_ids, position_ids [rows]; mask [rows, rows] bool among the new rows, the committed ones are always
+        visible -> [rows, hidden_size]
+        """
+        rows = len(token_ids)
+        visible = torch.ones(rows, cache.length + rows, dtype=torch.bool)
+        visible[:, cache.length :] = mask
+        output = self.model.model(
+            input_ids=token_ids[None].to(self.device),
+            position_ids=position_ids[None].to(self.device),
+            attention_mask=visible[None, None].to(self.device),
+            use_cache=True,
+            **{self._cache_argument: cache},
+        )
+        return output.last_hidden_state[0]
+
+    def logits(self, features: Tensor) -> Tensor:
+        """[rows, hidden_size] -> [rows, vocab_size], also for the head's predicted features."""
+        return self.model.lm_head(features)
+
+    def prefill(self, prompt_ids: Tensor, cache: KVCache) -> tuple[Tensor, Tensor]:
+        """Read the prompt [P] and commit it -> logits after its last token [vocab], features [P, hidden_size]."""
+        rows = len(prompt_ids)
+        causal = torch.ones(rows, rows, dtype=torch.bool).tril()
+        features = self.forward(prompt_ids, torch.arange(rows), causal, cache)
+        cache.commit(rows)
+        return self.logits(features[-1:])[0], features
+
+    def verify(self, tree: Tree, cache: KVCache) -> tuple[Tensor, Tensor]:
+        """Read root and tree in one pass: positions by depth, each row seeing its ancestors only.
+
+        -> logits [rows, vocab], features [rows, hidden_size]; the rows wait in the cache for `keep`.
+        """
+        features = self.forward(tree.token, tree.depth + cache.length, tree.mask, cache)
+        return self.logits(features), features
+
+    def step(self, token: int, cache: KVCache) -> Tensor:
+        """Plain decoding: read and commit one token -> logits [vocab]."""
+        features = self.forward(torch.tensor([token]), torch.tensor([cache.length]),
+                                torch.ones(1, 1, dtype=torch.bool), cache)
+        cache.commit(1)
+        return self.logits(features)[0]
+
+
+def _device_of(module: torch.nn.Module) -> torch.device:
+    """Where a module computes; with accelerate's offloading its weights may be elsewhere."""
+    hook = getattr(module, "_hf_hook", None)
+    device = getattr(hook, "execution_device", None)
+    if device is None:
+        return next(module.parameters()).device
+    return torch.device("cuda", device) if isinstance(device, int) else torch.device(device)

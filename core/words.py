@@ -1,0 +1,95 @@
+"""What token ids say: the text of each token by itself, and the text of a growing sequence.
+
+A token of a byte-level or byte-fallback tokenizer may be a fragment of a character. Its entry then carries its
+bytes, so that a viewer can show the fragment in the tree and the whole character in the stream.
+Everything is derived from the tokenizer object; there is no table per model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+
+_BYTE_PIECE = re.compile(r"^<0x([0-9A-Fa-f]{2})>$")
+
+
+class Words:
+    """Texts of token ids, each told once: `new(ids)` returns the entries not returned before."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self._told: set[int] = set()
+        self._special = set(tokenizer.all_special_ids) if tokenizer is not None else set()
+
+    def new(self, ids) -> dict[str, dict]:
+        """Vocabulary entries {id: {text, special, bytes}} of the ids that no call before has mentioned."""
+        fresh = [i for i in dict.fromkeys(ids) if i not in self._told]
+        self._told.update(fresh)
+        return {str(i): self.entry(i) for i in fresh}
+
+    def entry(self, token_id: int) -> dict:
+        if self.tokenizer is None:
+            return {"text": f"<{token_id}>", "special": False, "bytes": None}
+        piece = self.tokenizer.convert_ids_to_tokens(token_id)
+        if piece is None:  # a padded vocabulary has more rows than words
+            return {"text": f"<{token_id}>", "special": True, "bytes": None}
+        if token_id in self._special or token_id in self._added:
+            return {"text": self._added.get(token_id, piece), "special": token_id in self._special, "bytes": None}
+        raw = self._bytes(piece)
+        try:
+            return {"text": raw.decode(), "special": False, "bytes": None}
+        except UnicodeDecodeError:
+            return {"text": "".join(f"<0x{b:02X}>" for b in raw), "special": False, "bytes": raw.hex()}
+
+    def _bytes(self, piece: str) -> bytes:
+        if self._byte_level:
+            return bytes(self._byte_of[c] for c in piece) if all(c in self._byte_of for c in piece) else piece.encode()
+        byte = _BYTE_PIECE.match(piece)
+        return bytes([int(byte[1], 16)]) if byte else piece.replace("\u2581", " ").encode()
+
+    @cached_property
+    def _added(self) -> dict[int, str]:
+        return {i: str(t) for i, t in getattr(self.tokenizer, "added_tokens_decoder", {}).items()}
+
+    @cached_property
+    def _byte_level(self) -> bool:
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        return backend is not None and "ByteLevel" in json.dumps(json.loads(backend.to_str()).get("decoder"))
+
+    @cached_property
+    def _byte_of(self) -> dict[str, int]:
+        """The byte that each character of a byte-level piece stands for: printable Latin-1 characters are
+        themselves, the other bytes take the code points from 256 up, in order."""
+        plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+        others = [b for b in range(256) if b not in plain]
+        return {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(others)}
+
+
+class Text:
+    """The text of a sequence that grows by a few tokens at a time; special tokens are left out.
+
+    `add` returns what can be shown now: bytes of an unfinished character wait for the tokens that finish it.
+    """
+
+    def __init__(self, tokenizer, prompt_ids: list[int]):
+        self.tokenizer = tokenizer
+        self._anchor = prompt_ids[-1:]  # tokenizers drop a leading space at the start of a text, not inside it
+        self._ids: list[int] = []
+        self.text = ""
+
+    def add(self, ids: list[int], last: bool = False) -> str:
+        self._ids += ids
+        if self.tokenizer is None:
+            whole = "".join(f"<{i}>" for i in self._ids)
+        else:
+            whole = self._decode(self._anchor + self._ids)[len(self._decode(self._anchor)):]
+            if not last:
+                whole = whole.rstrip("\ufffd")
+        new = whole[len(self.text):] if whole.startswith(self.text) else ""
+        if last or new:
+            self.text = whole
+        return new
+
+    def _decode(self, ids: list[int]) -> str:
+        return self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
