@@ -30,12 +30,13 @@ class CheckpointError(ValueError):
 
 
 def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str = "auto", dtype: str = "auto",
-              device_map: str | None = None, name: str | None = None) -> Pair:
+              device_map: str | None = None, name: str | None = None, target_source: str | None = None,
+              draft_source: str | None = None) -> Pair:
     """Load a target and its EAGLE-1/2 head.
 
     target, draft: a directory or a hub id. device: "auto" takes CUDA where there is one; dtype: "auto" takes
     bfloat16 on CUDA where it is supported, float32 on a CPU. device_map is handed to accelerate for targets
-    larger than one GPU. Raises CheckpointError.
+    larger than one GPU. name and the sources are what the trace calls the pair and its weights. Raises CheckpointError.
     """
     target_dir, draft_dir = find(target, "target"), find(draft, "head")
     device, dtype = choose_device(device), choose_dtype(dtype, choose_device(device))
@@ -46,7 +47,8 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
     return Pair(
         name=name or f"{Path(target_dir).name} + {Path(draft_dir).name}",
         target=wrapped, head=head.eval(), tokenizer=load_tokenizer(target_dir),
-        eos_ids=_eos_ids(target_dir, model), target_source=_public_name(target), draft_source=_public_name(draft),
+        eos_ids=_eos_ids(target_dir, model), target_source=target_source or _public_name(target),
+        draft_source=draft_source or _public_name(draft),
     )
 
 

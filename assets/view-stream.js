@@ -1,0 +1,165 @@
+// The token stream, the timeline with a bar per round, and the strip of frames.
+
+TV.Stream = class {
+  constructor(view) {
+    this.view = view; this.box = view.ref.stream; this.spans = []; this.open = false;
+    this.box.addEventListener('click', event => {
+      const piece = event.target.closest('[data-round]');
+      if (event.target.closest('.more')) { this.open = !this.open; this.run(); this.round(); return; }
+      if (piece) view.jump(Number(piece.dataset.round), Number(piece.dataset.piece));
+    });
+    this.box.addEventListener('pointerover', event => {
+      const piece = event.target.closest('[data-round]');
+      if (!piece || event.pointerType === 'touch') return;
+      view.hover(Number(piece.dataset.round) === view.state.round ? Number(piece.dataset.piece) : null);
+    });
+    this.box.addEventListener('pointerleave', () => view.hover(null));
+  }
+
+  // Text as it reads, with a sign for what would be invisible. Only text nodes and <br> are made.
+  static write(node, text) {
+    const signs = text.replace(/[\u0000-\u0008\u000b-\u001f]/g, c => String.fromCharCode(0x2400 + c.charCodeAt(0)))
+      .replace(/[\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '');
+    signs.split('\n').forEach((line, i) => {
+      if (i) { node.append(TV.make('i', 'nl', '↵'), document.createElement('br')); }
+      node.append(line.replace(/\t/g, '⇥\t'));
+    });
+  }
+
+  run(more) {
+    const {data} = this.view;
+    if (!more) { this.box.replaceChildren(); this.spans = []; this.done = 0; this.prompt(data.header); }
+    for (; this.done < data.rounds; this.done++) this.add(this.done, data.lines[this.done]);
+    this.cut(data.footer);
+  }
+
+  prompt(header) {
+    if (!header) return;
+    const whole = header.page.prompt.join(''), long = whole.length > 220 && !this.open;
+    const span = TV.make('span', 'prompt');
+    TV.Stream.write(span, long ? '… ' + whole.slice(-150) : whole);
+    this.box.append(span);
+    if (whole.length > 220) this.box.append(TV.make('button', 'more', this.view.t(long ? 'promptMore' : 'promptLess')));
+  }
+
+  add(index, line) {
+    const pieces = line.page.pieces, last = pieces.length - 1;
+    const group = TV.make('span', 'round');
+    group.dataset.round = index;
+    if (index) this.box.append(TV.make('span', 'seam'));
+    pieces.forEach(([id, text], i) => {
+      const first = id === 0, own = first || i === last;
+      const span = TV.make('span', `piece ${own ? 'own' : 'drafted'}`);
+      span.dataset.round = index; span.dataset.piece = id;
+      span.title = this.view.t(own ? 'bonusOf' : 'draftedOf');
+      TV.Stream.write(span, text);
+      group.append(span);
+      this.spans.push(span);
+    });
+    this.box.append(group);
+  }
+
+  // What lies after the end of the output: said, but not emitted.
+  cut(footer) {
+    if (!footer || footer.output.finish_reason === 'cancelled') return;
+    const end = footer.output.token_ids.length;
+    for (const span of this.spans.slice(end)) {
+      span.classList.add('beyond');
+      span.title = this.view.t('beyond');
+    }
+  }
+
+  round() {
+    const now = this.view.state.round;
+    for (const group of this.box.querySelectorAll('.round')) group.classList.toggle('now', Number(group.dataset.round) === now);
+    const m = this.view.model;
+    this.view.ref.gain.textContent = m ? m.page.gain[this.view.state.lang] : '';
+  }
+
+  focus(m, focus) {
+    for (const span of this.box.querySelectorAll('.piece.me')) span.classList.remove('me');
+    if (focus === null) return;
+    for (const span of this.spans) {
+      if (Number(span.dataset.round) === m.index && Number(span.dataset.piece) === focus) span.classList.add('me');
+    }
+    if (focus === 0 && m.index > 0) {  // the root is the bonus of the round before
+      const before = this.spans.filter(span => Number(span.dataset.round) === m.index - 1);
+      before[before.length - 1]?.classList.add('me');
+    }
+  }
+};
+
+TV.Timeline = class {
+  constructor(view) {
+    this.view = view; this.box = view.ref.bars; this.strip = view.ref.strip;
+    this.box.addEventListener('click', event => {
+      const bar = event.target.closest('[data-bar]');
+      if (bar) view.toRound(Number(bar.dataset.bar));
+    });
+    let scrub = false;
+    this.box.addEventListener('pointerdown', () => { scrub = true; });
+    addEventListener('pointerup', () => { scrub = false; });
+    this.box.addEventListener('pointerover', event => {
+      const bar = event.target.closest('[data-bar]');
+      if (scrub && bar) view.toRound(Number(bar.dataset.bar));
+    });
+    this.strip.addEventListener('click', event => {
+      const chip = event.target.closest('[data-frame]');
+      if (chip) view.set({frame: Number(chip.dataset.frame), playing: false});
+    });
+  }
+
+  run(more) {
+    const {data} = this.view;
+    if (!more) { this.box.replaceChildren(); this.done = 0; }
+    const most = Math.max(1, ...data.lines.map(line => line.round.accept.length));
+    for (; this.done < data.rounds; this.done++) {
+      const n = data.lines[this.done].round.accept.length, bar = TV.make('button', 'bar');
+      bar.dataset.bar = this.done; bar.dataset.length = n; bar.tabIndex = -1;
+      bar.append(TV.make('i', 'plus'), TV.make('b', ''));
+      const text = data.lines[this.done].page.pieces.map(piece => piece[1]).join('').replace(/\s+/g, ' ');
+      bar.title = `${this.view.t('roundTip')(this.done + 1, n)}: ${TV.quote(text)}`;
+      bar.setAttribute('aria-label', bar.title);
+      this.box.append(bar);
+    }
+    for (const bar of this.box.children) bar.style.setProperty('--h', Number(bar.dataset.length) / most);
+  }
+
+  round(m) {
+    const now = this.view.state.round;
+    [...this.box.children].forEach((bar, i) => {
+      bar.classList.toggle('now', i === now);
+      bar.setAttribute('aria-current', i === now);
+    });
+    const bar = this.box.children[now];
+    if (bar) {  // scrolls the bars alone, never the page
+      const left = bar.offsetLeft - this.box.offsetLeft;
+      if (left < this.box.scrollLeft || left + 30 > this.box.scrollLeft + this.box.clientWidth) this.box.scrollLeft = left - 60;
+    }
+    if (!m) return;
+    const key = `${m.frames.map(frame => frame.kind + frame.layer).join()} ${this.view.state.lang}`;
+    if (key === this.key) return;
+    this.key = key;
+    this.strip.replaceChildren(...m.frames.map((frame, i) => {
+      const kind = this.view.t('kind')[frame.kind];
+      const chip = TV.make('button', `chip k-${frame.kind}`, frame.kind === 'expand' ? `${kind} ${frame.layer}` : kind);
+      chip.dataset.frame = i;
+      return chip;
+    }));
+  }
+
+  frame(m, now) {
+    [...this.strip.children].forEach((chip, i) => {
+      chip.classList.toggle('now', i === now);
+      chip.classList.toggle('done', i < now);
+      chip.setAttribute('aria-current', i === now ? 'step' : 'false');
+    });
+    const chip = this.strip.children[now];
+    if (chip) {
+      const left = chip.offsetLeft - this.strip.offsetLeft;
+      if (left < this.strip.scrollLeft || left + chip.offsetWidth > this.strip.scrollLeft + this.strip.clientWidth) {
+        this.strip.scrollLeft = left - this.strip.clientWidth / 2;
+      }
+    }
+  }
+};

@@ -1,0 +1,234 @@
+// The tree in SVG: a box for every node that was kept, expanded or is the bonus; a thin fan for the other candidates.
+// Built once per round. A step changes classes and small texts only, so nothing jumps.
+
+TV.GLYPH = {a: '✓', x: '✕', b: '+', e: '▸'};
+TV.BOX = {height: 22, pitch: 27, gap: 30, cell: 7.25, cells: 10, side: 44, pad: 9};
+
+TV.Tree = class {
+  constructor(view) {
+    this.view = view; this.svg = view.ref.tree; this.box = view.ref.treebox;
+    this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
+    this.svg.setAttribute('role', 'tree');
+    this.listen();
+    new ResizeObserver(() => { if (!this.touched) this.fit(); }).observe(this.box);
+  }
+
+  // -- build -----------------------------------------------------------------------------------------------------
+
+  round(m) {
+    this.model = m; this.nodes.clear();
+    this.svg.setAttribute('aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
+    this.world = TV.svg('g', {class: 'world'});
+    const fans = TV.svg('g', {class: 'fans'}), edges = TV.svg('g', {class: 'edges'}), boxes = TV.svg('g', {class: 'boxes'});
+    this.measure(m);
+    for (const [id] of m.place) {
+      const b = this.at(id), g = TV.svg('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
+        'aria-level': m.depth(id) + 1, transform: `translate(${b.x} ${b.y})`});
+      const text = TV.svg('text', {class: 'label', x: TV.BOX.pad, y: 15});
+      const side = TV.svg('text', {class: 'side', x: b.w - 7, y: 15, 'text-anchor': 'end'});
+      g.append(TV.svg('rect', {width: b.w, height: TV.BOX.height, rx: 7}), text, side);
+      boxes.append(g);
+      let edge = null;
+      if (id) edges.append(edge = TV.svg('path', {class: 'e', d: this.curve(m.parent[id], id)}));
+      this.nodes.set(id, {g, text, side, edge, width: b.w});
+    }
+    this.fans = [];
+    for (const [parent, children] of m.children) {
+      const thin = children.filter(id => !m.isBox(id));
+      if (thin.length && m.isBox(parent)) {
+        const g = TV.svg('path', {class: 'fan', 'data-fan': parent, d: this.fan(parent, thin)});
+        fans.append(g); this.fans.push({g, layer: m.depth(parent)});
+      }
+    }
+    this.world.append(fans, edges, boxes);
+    this.svg.replaceChildren(this.world);
+    if (!this.touched || !this.fitted) this.fit(); else this.apply();
+  }
+
+  measure(m) {
+    const {cell, cells, side, pad, gap, pitch} = TV.BOX, width = [];
+    let low = 0;
+    for (const [id, p] of m.place) {
+      const w = pad + cell * Math.min(TV.cells(m.label(id)) + (id === m.bonus ? 2 : 0), cells + 2) + side;
+      width[p.depth] = Math.max(width[p.depth] || 72, w); low = Math.max(low, p.y);
+    }
+    this.x = []; this.w = width;
+    let x = 0;
+    width.forEach((w, depth) => { this.x[depth] = x; x += w + gap; });
+    this.size = {w: x - gap, h: (low + 1) * pitch};
+  }
+
+  at(id) {
+    const p = this.model.place.get(id);
+    return {x: this.x[p.depth], y: p.y * TV.BOX.pitch, w: this.w[p.depth]};
+  }
+
+  curve(from, to) {
+    const a = this.at(from), b = this.at(to), y1 = a.y + TV.BOX.height / 2, y2 = b.y + TV.BOX.height / 2;
+    const x1 = a.x + a.w, bend = (b.x - x1) * 0.55;
+    return `M${x1} ${y1}C${x1 + bend} ${y1} ${b.x - bend} ${y2} ${b.x} ${y2}`;
+  }
+
+  // A hair for every thin candidate; the likelier, the longer.
+  fan(parent, thin) {
+    const b = this.at(parent), x = b.x + b.w, y = b.y + TV.BOX.height / 2, spread = Math.min(1.1, 0.16 * thin.length);
+    return thin.map((id, i) => {
+      const angle = thin.length > 1 ? -spread + 2 * spread * i / (thin.length - 1) : 0;
+      const length = 9 + 11 * Math.sqrt(Math.exp(this.model.logProb(id)));
+      const dx = Math.cos(angle) * length, dy = Math.sin(angle) * length;
+      return `M${x + 1} ${y}l${dx.toFixed(1)} ${dy.toFixed(1)}m-.9 0a.9 .9 0 1 0 1.8 0a.9 .9 0 1 0 -1.8 0`;
+    }).join('');
+  }
+
+  // -- a step ----------------------------------------------------------------------------------------------------
+
+  frame(m, i) {
+    const frame = m.frames[i], focus = new Set(frame.focus), all = frame.focus.length > m.place.size / 2;
+    const drafting = ['root', 'expand', 'select'].includes(frame.kind);
+    this.svg.dataset.kind = frame.kind;
+    for (const [id, node] of this.nodes) {
+      const state = m.state(i, id), hidden = state === '.';
+      const lit = !all && focus.has(id);
+      node.g.setAttribute('class', `n s-${state}${lit ? ' lit' : ''}`);
+      if (node.edge) node.edge.setAttribute('class', `e s-${state}${lit && drafting ? ' lit' : ''}`);
+      node.g.setAttribute('aria-hidden', hidden);
+      if (hidden) continue;
+      const glyph = TV.GLYPH[state] && !(state === 'e' && frame.kind === 'expand' && !lit) ? TV.GLYPH[state] + ' ' : '';
+      const side = this.side(m, frame, id);
+      const room = Math.floor((node.width - TV.BOX.pad - 9 - TV.cells(side) * 6.4) / TV.BOX.cell);
+      node.text.textContent = TV.clip(glyph + m.label(id), room);
+      node.side.textContent = side;
+      node.g.setAttribute('aria-label', `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`);
+      node.g.setAttribute('aria-selected', id === this.view.state.pin);
+    }
+    for (const fan of this.fans) {
+      const there = frame.layer === null ? frame.kind !== 'root' : fan.layer <= frame.layer;
+      const fresh = frame.kind === 'expand' && fan.layer === frame.layer;
+      fan.g.setAttribute('class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
+    }
+  }
+
+  // What stands at the right of a box, by frame.
+  side(m, frame, id) {
+    const unit = TV.unitOf(frame.kind, m), row = m.rowOf.get(id);
+    if (unit === 'choice') return row === undefined ? '' : '→' + TV.clip(m.choice(row), 6);
+    if (id === 0 || id === m.bonus) return unit === 'row' && id === 0 ? '0' : '';
+    if (unit === 'score') return TV.num(m.score(id));
+    if (unit === 'row') return row === undefined ? '' : String(row);
+    if (unit === 'target') return row === undefined ? '' : TV.short(m.raw.target.token_prob[row]);
+    return TV.short(Math.exp(m.logProb(id)));
+  }
+
+  focus(m, focus, pin) {
+    const path = focus === null ? null : new Set(m.path(focus));
+    this.svg.classList.toggle('focused', path !== null);
+    for (const [id, node] of this.nodes) {
+      const on = path !== null && path.has(id);
+      node.g.classList.toggle('on', on);
+      node.g.classList.toggle('me', id === focus);
+      node.g.classList.toggle('pin', id === pin);
+      if (node.edge) node.edge.classList.toggle('on', on);
+    }
+  }
+
+  // -- zoom and pan ----------------------------------------------------------------------------------------------
+
+  fit() {
+    if (!this.size) return;
+    const narrow = this.box.clientWidth < 620;
+    const most = narrow ? 420 : this.view.state.wide ? 900 : 610;
+    const width = this.box.clientWidth, scale = Math.min(1.12, (width - 8) / this.size.w);
+    this.box.style.height = Math.round(Math.max(narrow ? 260 : 380, Math.min(most, this.size.h * scale + 14))) + 'px';
+    const height = this.box.clientHeight;
+    if (!width || !height) return;
+    let k = Math.min(1.12, (width - 8) / this.size.w, (height - 8) / this.size.h);
+    if (narrow) k = Math.max(k, 0.85);  // readable first: the tree is panned, from its root on
+    const root = this.at(0);
+    this.zoom = {k, x: narrow && k * this.size.w > width ? 6 : (width - k * this.size.w) / 2,
+      y: k * this.size.h > height ? height / 2 - k * root.y : (height - k * this.size.h) / 2};
+    this.touched = false; this.fitted = true;
+    this.apply();
+  }
+
+  apply() {
+    const {k, x, y} = this.zoom;
+    this.world.setAttribute('transform', `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
+  }
+
+  scale(factor, cx = this.box.clientWidth / 2, cy = this.box.clientHeight / 2) {
+    const k = Math.max(0.2, Math.min(4, this.zoom.k * factor)), f = k / this.zoom.k;
+    this.zoom = {k, x: cx - (cx - this.zoom.x) * f, y: cy - (cy - this.zoom.y) * f};
+    this.touched = true;
+    this.apply();
+  }
+
+  // Brings a node into view if it is outside.
+  reveal(id) {
+    if (!this.nodes.has(id)) return;
+    const b = this.at(id), {k} = this.zoom, width = this.box.clientWidth, height = this.box.clientHeight;
+    const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
+    if (left < 0 || left + k * b.w > width) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
+    if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height / 2 - k * b.y;
+    this.apply();
+  }
+
+  listen() {
+    const pointers = new Map();
+    let moved = 0, spread = 0;
+    const local = event => {
+      const at = this.svg.getBoundingClientRect();
+      return [event.clientX - at.left, event.clientY - at.top];
+    };
+    this.svg.addEventListener('wheel', event => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.scale(Math.exp(-event.deltaY * 0.0035), ...local(event));
+    }, {passive: false});
+    this.svg.addEventListener('pointerdown', event => {
+      pointers.set(event.pointerId, local(event)); moved = 0; spread = 0;
+    });
+    this.svg.addEventListener('pointermove', event => {
+      const last = pointers.get(event.pointerId);
+      if (!last) return;
+      const now = local(event), dx = now[0] - last[0], dy = now[1] - last[1];
+      moved += Math.abs(dx) + Math.abs(dy);
+      if (moved < 5) return;
+      if (!this.svg.hasPointerCapture(event.pointerId)) this.svg.setPointerCapture(event.pointerId);
+      pointers.set(event.pointerId, now);
+      if (pointers.size === 2) {
+        const [a, b] = [...pointers.values()], wide = Math.hypot(a[0] - b[0], a[1] - b[1]);
+        if (spread) this.scale(wide / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
+        spread = wide;
+      } else {
+        this.zoom.x += dx; this.zoom.y += dy; this.touched = true;
+        this.apply();
+      }
+    });
+    const up = event => { pointers.delete(event.pointerId); spread = 0; };
+    this.svg.addEventListener('pointerup', up);
+    this.svg.addEventListener('pointercancel', up);
+    this.svg.addEventListener('pointerover', event => {
+      if (event.pointerType !== 'touch' && !pointers.size) this.view.hover(this.hit(event.target));
+    });
+    this.svg.addEventListener('pointerleave', () => this.view.hover(null));
+    this.svg.addEventListener('click', event => {
+      if (moved >= 5) return;
+      const id = this.hit(event.target);
+      if (id !== null) this.view.pin(id); else this.view.set({pin: null});
+    });
+    this.svg.addEventListener('focusin', event => {
+      const id = this.hit(event.target);
+      if (id !== null && event.target.matches(':focus-visible')) this.view.hover(id);
+    });
+    this.svg.addEventListener('focusout', () => this.view.hover(null));
+  }
+
+  hit(target) {
+    const g = target.closest('[data-node], [data-fan]');
+    return g && this.svg.contains(g) ? Number(g.dataset.node ?? g.dataset.fan) : null;
+  }
+};
+
+TV.unitOf = (kind, m) => ({root: 'p', expand: 'p', select: 'score', rerank: 'score', flatten: 'row', verify: 'choice',
+  accept: 'target', commit: 'row'})[kind];
+TV.short = p => p >= 0.995 ? '1.0' : p < 0.005 ? '.00' : p.toFixed(2).slice(1);

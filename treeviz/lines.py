@@ -1,0 +1,97 @@
+"""The lines of a trace as the page reads them: each with a `page` entry of what the viewer adds to it.
+
+A header brings the labels of the prompt's tokens and the source of every step; a round brings its frames with
+their sentences, the layout of its tree, the labels of its new tokens and the pieces of text it wrote. The page
+drops the `page` entries again when it saves, so what is saved is the trace itself.
+"""
+
+from __future__ import annotations
+
+import json
+from codecs import getincrementaldecoder
+from types import SimpleNamespace
+
+from core.config import DecodeConfig
+from core.trace import Prompt, Round, TokenText
+
+from .frames import frames, pack
+from .layout import layout
+from .narrate import LANGUAGES, narrate, round_gain
+from .source import sources
+from .words import show
+
+
+class PageLines:
+    """Takes the lines of one trace in order, finished or growing, and returns each with its `page` entry."""
+
+    def __init__(self):
+        self._words: dict[str, TokenText] = {}
+        self._trace = SimpleNamespace(token=lambda i: self._words[str(i)], prompt=None)
+        self._text = Pieces()
+        self._greedy = True
+
+    def add(self, line: str) -> str:
+        """`line` is one that `TraceBuilder.add` or `Trace.to_lines` made; "" stays ""."""
+        if not line.strip():
+            return ""
+        part = json.loads(line)
+        if "round" in part:
+            part["page"] = self._round(part)
+        elif "prompt" in part:
+            part["page"] = self._header(part)
+        else:
+            part["page"] = {}
+        return json.dumps(part, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+    def _header(self, part: dict) -> dict:
+        labels = self._learn(part["vocabulary"])
+        self._trace.prompt = Prompt.model_validate(part["prompt"])
+        self._greedy = DecodeConfig.from_dict(part["config"]).greedy
+        pieces = [self._piece(token) for token in part["prompt"]["token_ids"]]
+        return {"labels": labels, "prompt": pieces, "source": sources()}
+
+    def _round(self, part: dict) -> dict:
+        labels = self._learn(part["vocabulary"])
+        r = Round.model_validate(part["round"])
+        place = layout(r)
+        first = [[0, self._piece(r.root)]] if r.index == 0 else []
+        wrote = [[r.tree.candidate[row], self._piece(r.tokens[row])] for row in r.accept.path[1:]]
+        wrote.append([len(r.candidates.token) + 1, self._piece(r.accept.bonus)])
+        return {
+            "labels": labels,
+            "frames": [self._frame(r, frame) for frame in frames(r, self._greedy)],
+            "gain": {language: round_gain(r, language) for language in LANGUAGES},
+            "box": list(place), "y": [y for _, y in place.values()],
+            "pieces": first + wrote,
+        }
+
+    def _frame(self, r: Round, frame) -> dict:
+        return {"kind": frame.kind, "layer": frame.layer, "code": frame.code, "states": pack(frame.states),
+                "focus": list(frame.focus),
+                "say": {language: narrate(self._trace, r, frame, language) for language in LANGUAGES}}
+
+    def _learn(self, vocabulary: dict) -> dict[str, str]:
+        words = {i: TokenText.model_validate(word) for i, word in vocabulary.items()}
+        self._words |= words
+        return {i: show(word) for i, word in words.items()}
+
+    def _piece(self, token: int) -> str:
+        return self._text.add(self._trace.token(token))
+
+
+class Pieces:
+    """The text that a sequence of tokens spells, token by token: a character that is split over tokens appears
+    whole at its last one, and the ones before it are empty."""
+
+    def __init__(self):
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+
+    def add(self, word: TokenText) -> str:
+        raw = word.text.encode("utf-8", "replace") if word.bytes is None else bytes.fromhex(word.bytes)
+        return self._decoder.decode(raw)
+
+
+def page_lines(trace) -> str:
+    """A whole `Trace` as the string that the page reads."""
+    lines = PageLines()
+    return "".join(lines.add(line + "\n") for line in trace.to_lines().split("\n"))

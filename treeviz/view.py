@@ -1,0 +1,48 @@
+"""trace_view(): the linked tree, mask and token stream as one `gr.HTML`. The only module that knows the browser side.
+
+The template is constant and holds no `${}` and no `{{}}`: gradio would run what it finds there. All text reaches
+the page as one JSON-lines string in `value`, and the scripts write it with `textContent` only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gradio as gr
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+SCRIPTS = ("view-words.js", "view-data.js", "view-tree.js", "view-stream.js", "view-panels.js", "view-details.js",
+           "view-export.js", "view.js")
+
+MESSAGE_SCRIPT = """
+const line = element.querySelector('.tv-message');
+const show = () => {
+  const value = typeof props.value === 'string' ? props.value : '';
+  line.textContent = value.replace(/^(ok|busy|error):/, '');
+  line.dataset.kind = (value.match(/^(ok|busy|error):/) || ['', ''])[1];
+  line.hidden = !line.textContent;
+};
+watch('value', show);
+show();
+"""
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def trace_view(lines: str = "", **settings) -> gr.HTML:
+    """The step-through view of the trace whose page lines (`treeviz.lines`) are its value.
+
+    Give it a longer string that starts with the one it has, and it appends; any other string is a new run.
+    """
+    script = "const TV = {};\n" + "\n".join(_asset(name) for name in SCRIPTS)
+    script += "\nTV.mount(element, props, watch, trigger);\n"
+    return gr.HTML(value=lines, html_template=_asset("view.html"), css_template=_asset("view.css"), js_on_load=script,
+                   apply_default_css=False, elem_classes=["tv-host"], **settings)
+
+
+def message_view(**settings) -> gr.HTML:
+    """One line of plain text for progress and errors: "ok:...", "busy:..." or "error:..."."""
+    return gr.HTML(value="", html_template='<div class="tv-message" role="status" hidden></div>',
+                   css_template=_asset("message.css"), js_on_load=MESSAGE_SCRIPT, apply_default_css=False, **settings)
