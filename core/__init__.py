@@ -11,7 +11,7 @@ _HOME = {
     "decode": "record", "stream": "record", "generate": "record", "DecodeError": "decoder",
     "DecodeInterrupted": "record",
 }
-__all__ = list(_HOME)  # noqa: PLE0604
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str):

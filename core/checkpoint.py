@@ -17,15 +17,19 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig, LlamaForCausalLM
 from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.utils import logging as transformers_logging
 
 from .draft import EagleHead
+from .errors import UserError
 from .pair import Pair
 from .target import Target
+
+transformers_logging.disable_progress_bar()  # a bar for half a second of loading is noise
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-class CheckpointError(ValueError):
+class CheckpointError(UserError):
     """Weights that are missing, broken, or of the wrong kind; the message says which and what to do."""
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, fields
 
+from .errors import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class DecodeConfig:
@@ -25,7 +27,7 @@ class DecodeConfig:
     stop_ids      token ids that end the output besides the model's own end-of-sequence ids
 
     Temperature, top_p and sample_top_k shape the target's distribution only; draft scores never
-    see them. Raises ValueError with one sentence that names the value and the remedy.
+    see them. Raises UserError with one sentence that names the value and the remedy.
     """
 
     top_k: int = 10
@@ -42,14 +44,14 @@ class DecodeConfig:
         for name in ("top_k", "depth", "total_tokens", "max_new_tokens", "sample_top_k", "seed"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise ValueError(f"{name} is {value!r}; give a whole number.")
+                raise UserError(f"{name} is {value!r}; give a whole number.")
         for name, least in (("top_k", 1), ("depth", 0), ("total_tokens", 1), ("max_new_tokens", 1),
                             ("sample_top_k", 0), ("seed", 0)):
             value = getattr(self, name)
             if value < least:
-                raise ValueError(f"{name} is {value}; give {least} or more.")
+                raise UserError(f"{name} is {value}; give {least} or more.")
         if self.total_tokens > self.candidates:
-            raise ValueError(
+            raise UserError(
                 f"total_tokens is {self.total_tokens}, but top_k {self.top_k} and depth {self.depth} give only "
                 f"{self.candidates} candidates (top_k + depth * top_k^2); lower total_tokens to {self.candidates} "
                 "or raise top_k or depth."
@@ -57,15 +59,15 @@ class DecodeConfig:
         for name in ("temperature", "top_p"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                raise ValueError(f"{name} is {value!r}; give a finite number.")
+                raise UserError(f"{name} is {value!r}; give a finite number.")
             object.__setattr__(self, name, float(value))
         if self.temperature < 0:
-            raise ValueError(f"temperature is {self.temperature}; give 0 (greedy) or a positive number.")
+            raise UserError(f"temperature is {self.temperature}; give 0 (greedy) or a positive number.")
         if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p is {self.top_p}; give a number above 0 and at most 1 (1 keeps every token).")
+            raise UserError(f"top_p is {self.top_p}; give a number above 0 and at most 1 (1 keeps every token).")
         stops = tuple(self.stop_ids)
         if any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in stops):
-            raise ValueError(f"stop_ids is {list(stops)}; give token ids, whole numbers of 0 or more.")
+            raise UserError(f"stop_ids is {list(stops)}; give token ids, whole numbers of 0 or more.")
         object.__setattr__(self, "stop_ids", stops)
 
     @property
@@ -86,7 +88,7 @@ class DecodeConfig:
         """The inverse of `to_dict`; an unknown field is an error, a missing one takes its default."""
         unknown = sorted(set(values) - {f.name for f in fields(cls)})
         if unknown:
-            raise ValueError(f"config has an unknown field {unknown[0]!r}; remove it.")
+            raise UserError(f"config has an unknown field {unknown[0]!r}; remove it.")
         return cls(**values)
 
 

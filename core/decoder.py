@@ -15,13 +15,14 @@ from torch import Tensor
 
 from .config import DecodeConfig
 from .draft import Drafter
+from .errors import UserError
 from .grow import grow_dynamic
 from .pair import Pair
 from .tree import Layer, Tree, flatten, gather, rerank
 from .verify import Accepted, Chance, accept_greedy, accept_sampling, target_distribution
 
 
-class DecodeError(ValueError):
+class DecodeError(UserError):
     """A run that cannot start or go on; the message is one sentence that says what to do."""
 
 
@@ -116,7 +117,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         if config.greedy:
             accepted = accept_greedy(tree, argmax)
         else:
-            accepted = accept_sampling(tree, lambda row: _shaped(logits[row], config), chance)
+            accepted = accept_sampling(tree, lambda row, logits=logits: _shaped(logits[row], config), chance)
         tick.lap("accept")
         yield accepted
         tick.start()
@@ -147,7 +148,7 @@ def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chanc
     while True:
         token = int(logits.argmax()) if config.greedy else chance.pick(_shaped(logits, config))
         yield logits, token
-        if output.add([token]) and output.done or cache.length == limit:
+        if (output.add([token]) and output.done) or cache.length == limit:
             return
         logits = pair.target.step(token, cache)
 

@@ -80,14 +80,15 @@ class PathAccepted:
 
 @dataclass(frozen=True, slots=True)
 class CacheCommitted:
-    """The end of a round. `token_ids` and `text` are what it adds to the output, cut where the run ends."""
+    """The end of a round. `token_ids` are what it adds to the output, cut where the run ends, and `texts` what each
+    of them lets a reader see: "" for part of a character, the whole of it for the token that completes it."""
 
     kept: list[int]
     length_before: int
     length_after: int
     seconds: dict[str, float]
     token_ids: list[int]
-    text: str
+    texts: list[str]
 
 
 @dataclass(frozen=True, slots=True)

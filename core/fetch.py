@@ -11,13 +11,15 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+from .errors import UserError
+
 Progress = Callable[[str, float | None], None]  # a line for the person waiting, and how far it is (0..1) if known
 
 CHUNK = 1 << 20
 TIMEOUT = 30  # seconds without a byte
 
 
-class FetchError(ValueError):
+class FetchError(UserError):
     """A file that could not be had; the message is one sentence that says what to do."""
 
 

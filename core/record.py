@@ -130,7 +130,7 @@ class _Recorder:
                     self.seconds.append(stage.seconds)
                     self.emitted += stage.token_ids
                     yield CacheCommitted(stage.kept, stage.length_before, stage.length_after, stage.seconds,
-                                         stage.token_ids, self.text.add(stage.token_ids))
+                                         stage.token_ids, [self.text.add([i]) for i in stage.token_ids])
                 case decoder.Ended():
                     self.emitted += stage.token_ids
                     self.text.add(stage.token_ids, last=True)

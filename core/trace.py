@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .config import DecodeConfig
+from .errors import UserError
 from .summary import finish_cancelled
 from .trace_rules import check_round, check_run
 
@@ -35,7 +36,7 @@ def _known_config(values: dict) -> dict:
     return DecodeConfig.from_dict(values).to_dict()
 
 
-class TraceError(ValueError):
+class TraceError(UserError):
     """Not a trace we can read; the message is one sentence that names the field."""
 
 

@@ -1,0 +1,133 @@
+"""Measuring: speed against plain decoding, tau, where a round's time goes, and what recording costs.
+
+Everything is taken in one run on one machine, prompt by prompt in turns, since machines are noisy: read the
+ratios. Assertion-free on purpose; what must hold is in the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from . import decoder
+from .chat import encode
+from .config import DecodeConfig
+from .errors import UserError
+from .events import CacheCommitted, RunFinished
+from .pair import Pair
+from .record import generate, stream
+
+DEFAULT_PROMPTS = (
+    "Why is the sky blue?",
+    "Write a short story about a lighthouse keeper who finds a letter.",
+    "Write a Python function that returns the n-th Fibonacci number.",
+    "A shop sells 12 apples for 3 dollars. How much do 20 apples cost? Explain step by step.",
+)
+
+
+def read_prompts(path: str | None) -> list[str]:
+    """User messages: turns[0], prompt or text of each line of a JSONL file, or a few of our own."""
+    if path is None:
+        return list(DEFAULT_PROMPTS)
+    try:
+        lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [line["turns"][0] if "turns" in line else line["prompt"] if "prompt" in line else line["text"]
+                for line in lines]
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise UserError(f"The prompts in {path} cannot be read ({error}); give JSON lines with turns, prompt or "
+                        "text.") from None
+
+
+def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, generate_too: bool) -> Iterator[str]:
+    """Lines of a report, the running ones first."""
+    chat = chat and bool(getattr(pair.tokenizer, "chat_template", None))
+    prompts = [encode(pair, text, chat) for text in prompts]
+    ways = {"plain": _plain, "EAGLE-2": _unrecorded, "recorded": _recorded}
+    if generate_too and config.greedy:
+        ways["generate"] = _transformers
+    threads = f"{torch.get_num_threads()} threads" if pair.target.device.type == "cpu" else torch.cuda.get_device_name()
+    yield (f"{pair.name}, {str(pair.target.dtype).removeprefix('torch.')} on {pair.target.device} ({threads}); top_k "
+           f"{config.top_k}, depth {config.depth}, total_tokens {config.total_tokens}, temperature "
+           f"{config.temperature:g}, up to {config.max_new_tokens} new tokens, {len(prompts)} prompts")
+    short = DecodeConfig(**{**config.to_dict(), "max_new_tokens": 4})
+    for way in ways.values():  # the first call pays for allocations and kernel choices
+        way(pair, prompts[0], short)
+    spent = dict.fromkeys(ways, 0.0)
+    count = dict.fromkeys(ways, 0)
+    runs, differ = [], 0
+    for number, ids in enumerate(prompts, start=1):
+        outputs = {}
+        for name, way in ways.items():
+            _settle(pair)
+            start = time.perf_counter()
+            outputs[name], summary = way(pair, ids, config)
+            _settle(pair)
+            spent[name] += time.perf_counter() - start
+            count[name] += len(outputs[name])
+            if summary:
+                runs.append(summary)
+        differ += config.greedy and outputs["EAGLE-2"] != outputs["plain"][: len(outputs["EAGLE-2"])]
+        yield (f"prompt {number}: {len(outputs['EAGLE-2'])} tokens, tau {runs[-1]['tau']:.2f}, "
+               + ("sampled" if not config.greedy else "equal to plain decoding" if not differ else "DIFFERS from plain"))
+    yield from _report(config, spent, count, runs, differ, len(prompts))
+
+
+def _report(config, spent, count, runs, differ, prompts) -> Iterator[str]:
+    speed = {name: count[name] / spent[name] for name in spent}
+    rounds = sum(run["rounds"] for run in runs)
+    parts = {part: sum(run["seconds"][part] for run in runs) for part in ("draft", "tree", "verify", "accept", "commit")}
+    total = sum(parts.values())
+    committed = sum(run["tau"] * run["rounds"] for run in runs)
+    yield ""
+    for name, value in speed.items():
+        yield f"{name:>9}: {value:7.2f} tokens/s, {value / speed['plain']:.2f} x plain decoding" + (
+            f", {speed['EAGLE-2'] / value:.2f} x as fast is EAGLE-2" if name == "generate" else "")
+    yield f"tau {committed / rounds:.3f}: tokens per round, accepted drafted tokens + 1, over {rounds} rounds"
+    depth = [sum(run["accepted_by_depth"][d] for run in runs) / rounds for d in range(config.depth + 1)]
+    yield "accepted at least d drafted tokens: " + ", ".join(f"{d}: {share:.0%}" for d, share in enumerate(depth, start=1))
+    yield "share of a round's time: " + ", ".join(f"{part} {seconds / total:.2%}" for part, seconds in parts.items())
+    yield (f"model forwards {(parts['draft'] + parts['verify']) / total:.2%} of the round; tree building "
+           f"{1e3 * parts['tree'] / rounds:.3f} ms a round; one round {1e3 * total / rounds:.1f} ms")
+    yield (f"recording costs {spent['recorded'] / spent['EAGLE-2'] - 1:+.2%} of the run by the clock, "
+           f"{sum(run['recording'] for run in runs) / spent['recorded']:.2%} by adding up the listener's own time")
+    if config.greedy:
+        yield f"lossless on {prompts - differ} of {prompts} prompts"
+
+
+def _settle(pair: Pair) -> None:
+    if pair.target.device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def _plain(pair, ids, config):
+    return [token for _, token in decoder.plain(pair, ids, config)], None
+
+
+def _unrecorded(pair, ids, config):
+    return generate(pair, ids, config), None
+
+
+def _recorded(pair, ids, config):
+    """The whole run with a listener; what it costs is all the time outside the decoder's own stages."""
+    emitted, inside, summary, start = [], 0.0, {}, time.perf_counter()
+    for event in stream(pair, ids, config):
+        if isinstance(event, CacheCommitted):
+            inside += sum(event.seconds.values())
+        elif isinstance(event, RunFinished):
+            emitted, summary = event.output["token_ids"], event.summary
+            inside += summary["seconds"]["prefill"]
+    return emitted, summary | {"recording": time.perf_counter() - start - inside}
+
+
+def _transformers(pair, ids, config):
+    """transformers' own greedy decoding of the same target."""
+    with torch.inference_mode():
+        prompt = torch.tensor([ids], device=pair.target.device)
+        out = pair.target.model.generate(
+            prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=config.max_new_tokens,
+            eos_token_id=[*pair.eos_ids, *config.stop_ids] or None, pad_token_id=0)
+    return out[0, len(ids):].tolist(), None

@@ -1,0 +1,85 @@
+"""A round in a terminal: the tree with its scores, who was kept, what was accepted and why.
+
+Reads traces only; knows nothing of torch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from .errors import UserError
+from .trace import Round, Trace
+
+GLYPHS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
+
+
+def visible(trace: Trace, token_id: int) -> str:
+    """A token's text with its white space visible and its control characters harmless in a terminal."""
+    text = trace.token(token_id).text
+    return "".join(GLYPHS.get(c, c if c.isprintable() else f"\\u{ord(c):04x}") for c in text) or "(empty)"
+
+
+def round_lines(trace: Trace, index: int) -> Iterator[str]:
+    """The lines that tell round `index`. Raises UserError where there is no such round."""
+    if not 0 <= index < len(trace.rounds):
+        raise UserError(f"There is no round {index}; this run has rounds 0 to {len(trace.rounds) - 1}."
+                        if trace.rounds else "This run has no rounds.")
+    r = trace.rounds[index]
+    kept = len(r.tree.candidate) - 1
+    yield (f"Round {index} of {len(trace.rounds)}: root {visible(trace, r.root)!r} at position {r.prefix_length}; "
+           f"{len(r.candidates.token)} candidates in {len(r.layers)} layers, {kept} kept, cut-off {r.tree.cutoff:.3f}")
+    yield "   row  cand     p  score  target says"
+    yield from _tree_lines(trace, r)
+    yield from _verdict(trace, r)
+
+
+def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
+    tokens, accepted = r.tokens, set(r.accept.path)
+    tried = {test.node: test for test in r.accept.tests}
+    children: dict[int, list[int]] = {}
+    for row, parent in enumerate(r.tree.parent):
+        children.setdefault(parent, []).append(row)
+    stack = [(0, "")]
+    while stack:
+        row, indent = stack.pop()
+        candidate = r.tree.candidate[row]
+        p, score = (f"{math.exp(r.candidates.log_prob[candidate - 1]):.2f}", f"{r.candidates.score[candidate - 1]:6.2f}") \
+            if candidate else ("    ", "      ")
+        mark = "✓" if row in accepted else "✗" if row in tried or (
+            not r.accept.tests and r.tree.parent[row] in accepted) else " "
+        says = visible(trace, r.target.argmax[row])
+        yield f"{mark} {row:4d} {candidate:5d}  {p}  {score}  {indent}{visible(trace, tokens[row])}  → {says}"
+        for child in reversed(children.get(row, [])):
+            stack.append((child, indent + "  "))
+
+
+def _verdict(trace: Trace, r: Round) -> Iterator[str]:
+    tokens = r.tokens
+    path = " ".join(repr(visible(trace, tokens[row])) for row in r.accept.path[1:]) or "nothing"
+    for test in r.accept.tests:
+        sign, word = ("<", "accepted") if test.accepted else (">=", "rejected, its mass removed")
+        yield f"row {test.node} {visible(trace, tokens[test.node])!r}: r {test.r:.4f} {sign} p {test.p:.4f}, {word}"
+    last, bonus = visible(trace, tokens[r.accept.bonus_from]), visible(trace, r.accept.bonus)
+    offered = [visible(trace, tokens[row]) for row, parent in enumerate(r.tree.parent) if parent == r.accept.bonus_from]
+    if r.accept.tests:
+        why = f"drawn from what is left after {last!r}"
+    elif offered:
+        why = f"after {last!r} the target wants {bonus!r}; the tree offers {', '.join(map(repr, offered[:5]))}"
+        why += " and more" if len(offered) > 5 else ""
+    else:
+        why = f"{last!r} is a leaf; the target goes on by itself"
+    yield f"Accepted {r.accept.length}: {path}. Bonus {bonus!r}: {why}."
+    yield (f"Cache: {r.cache.length_before} rows + rows {r.cache.kept} of the tree = {r.cache.length_after}; "
+           f"{len(tokens) - len(r.cache.kept)} dropped.")
+
+
+def summary_lines(trace: Trace) -> Iterator[str]:
+    """What the run was and what it added up to, numbers defined."""
+    c, s = trace.config, trace.summary
+    yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; top_k {c['top_k']}, depth {c['depth']}, "
+           f"total_tokens {c['total_tokens']}, temperature {c['temperature']:g}; ended by {trace.output.finish_reason}")
+    yield (f"{s.new_tokens} new tokens in {s.rounds} rounds (one pass of the target each); "
+           f"tau {s.tau:.2f} = mean accepted drafted tokens + 1")
+    yield f"lossless: {'not checked' if trace.check.lossless is None else 'yes' if trace.check.lossless else 'NO'}" \
+          f" ({trace.check.note})"
