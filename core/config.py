@@ -65,10 +65,10 @@ class DecodeConfig:
             raise UserError(f"temperature is {self.temperature}; give 0 (greedy) or a positive number.")
         if not 0 < self.top_p <= 1:
             raise UserError(f"top_p is {self.top_p}; give a number above 0 and at most 1 (1 keeps every token).")
-        stops = tuple(self.stop_ids)
-        if any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in stops):
-            raise UserError(f"stop_ids is {list(stops)}; give token ids, whole numbers of 0 or more.")
-        object.__setattr__(self, "stop_ids", stops)
+        stops = self.stop_ids
+        if not isinstance(stops, (list, tuple)) or any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in stops):
+            raise UserError(f"stop_ids is {stops!r}; give a list of token ids, whole numbers of 0 or more.")
+        object.__setattr__(self, "stop_ids", tuple(stops))
 
     @property
     def candidates(self) -> int:
@@ -85,10 +85,10 @@ class DecodeConfig:
 
     @classmethod
     def from_dict(cls, values: dict) -> DecodeConfig:
-        """The inverse of `to_dict`; an unknown field is an error, a missing one takes its default."""
-        unknown = sorted(set(values) - {f.name for f in fields(cls)})
-        if unknown:
-            raise UserError(f"config has an unknown field {unknown[0]!r}; remove it.")
+        """The inverse of `to_dict`: every field, and no other. Raises UserError."""
+        names = {f.name for f in fields(cls)}
+        for name in sorted(names ^ set(values), key=str):
+            raise UserError(f"the field {name!r} is {'missing' if name in names else 'unknown'} in config.")
         return cls(**values)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .summary import NO_CHECK, finish_cancelled
-from .trace import FORMAT, SCHEMA_VERSION, Trace, footer_line, header_line, round_line
+from .trace import SCHEMA_VERSION, Trace
+from .trace_lines import FORMAT, footer_line, header_line, round_line
 
 Words = dict[str, dict]  # token id -> {text, special, bytes}
 
@@ -95,6 +96,7 @@ class CacheCommitted:
 class RunFinished:
     output: dict
     summary: dict
+    vocabulary: Words = field(default_factory=dict)
     check: dict = field(default_factory=lambda: dict(NO_CHECK))
 
 
@@ -149,7 +151,7 @@ class TraceBuilder:
                 self.document["vocabulary"] |= self._words
                 return round_line(self._round, self._words)
             case RunFinished():
-                return self._finish(_columns(event))
+                return self._finish(_columns(event), event.vocabulary)
         return ""
 
     def cancel(self) -> str:
@@ -160,9 +162,10 @@ class TraceBuilder:
         """Record the comparison with plain decoding, which is made after the run."""
         self.document["check"] = check
 
-    def _finish(self, footer: dict) -> str:
+    def _finish(self, footer: dict, vocabulary: Words | None = None) -> str:
         self.document |= footer
-        return footer_line(self.document)
+        self.document["vocabulary"] |= vocabulary or {}
+        return footer_line(self.document, vocabulary or {})
 
     @property
     def trace(self) -> Trace:

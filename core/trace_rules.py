@@ -141,18 +141,37 @@ def check_run(trace) -> None:
         _need(r.index == i, f"{name}.index", f"is {r.index}")
         _need(r.prefix_length == expected, f"{name}.prefix_length", f"is {r.prefix_length} where {expected} belongs")
         _need(root is None or r.root == root, f"{name}.root", "is not the bonus of the round before")
+        _check_settings(r, name, trace.config)
         expected, root = r.cache.length_after, r.accept.bonus
         emitted += r.committed
         seen += [r.root, *r.candidates.token, *r.target.argmax, root, *(t for row in r.target.top for t, _ in row)]
     emitted += [root] if root is not None else []
     out = trace.output.token_ids
-    _need(out == emitted[:len(out)] or not trace.rounds, "output.token_ids", "is not what the rounds committed")
+    _need(out == emitted[:len(out)] or (not trace.rounds and len(out) <= 1), "output.token_ids", "is not what the rounds committed")
     seen += out
     for token in dict.fromkeys(seen):
         _need(str(token) in trace.vocabulary, "vocabulary", f"lacks token {token}")
     for key in trace.vocabulary:
         _need(int(key) < trace.pair.vocab_size, "vocabulary", f"names token {key}, above pair.vocab_size")
     _check_summary(trace)
+
+
+def _check_settings(r, name: str, config: dict) -> None:
+    top_k, depth, total = config["top_k"], config["depth"], config["total_tokens"]
+    _need(len(r.layers) == depth + 1, f"{name}.layers", f"has {len(r.layers)} entries, config.depth is {depth}")
+    _need(len(r.candidates.token) == top_k + depth * top_k**2, f"{name}.candidates",
+          f"has {len(r.candidates.token)} entries; that is not what config.top_k {top_k} and depth {depth} give")
+    _need(len(r.tree.candidate) == total + 1, f"{name}.tree", f"has {len(r.tree.candidate)} rows, "
+          f"config.total_tokens is {total}")
+    if config["temperature"] > 1e-5:
+        _need(bool(r.accept.tests) or (len(r.accept.path) == 1 and 0 not in r.tree.parent), f"{name}.accept.tests",
+              "is empty, but config.temperature says that the run was sampled")
+        return
+    tokens, says = r.tokens, r.target.argmax
+    _need(not r.accept.tests, f"{name}.accept.tests", "is not empty, but config.temperature says that the run was greedy")
+    _need(all(tokens[row] == says[r.tree.parent[row]] for row in r.accept.path[1:]), f"{name}.accept.path",
+          "is not what target.argmax chose")
+    _need(r.accept.bonus == says[r.accept.bonus_from], f"{name}.accept.bonus", "is not what target.argmax chose")
 
 
 def _check_summary(trace) -> None:
@@ -162,5 +181,15 @@ def _check_summary(trace) -> None:
     tau = sum(n + 1 for n in lengths) / len(lengths) if lengths else 0.0
     _need(abs(s.tau - tau) < 1e-3, "summary.tau", f"is {s.tau}, the rounds say {tau:.3f}")
     by_depth = [sum(n > i for n in lengths) for i in range(len(s.accepted_by_depth))]
+    _need(s.target_forwards == len(lengths) + 1, "summary.target_forwards", "is not one a round and the prefill")
+    _need(s.head_forwards == sum(len(r.layers) for r in trace.rounds), "summary.head_forwards", "is not one a layer")
+    limit = trace.config["max_new_tokens"]
+    _need(s.new_tokens <= limit and (trace.output.finish_reason != "length" or s.new_tokens == limit),
+          "output.finish_reason", f"is {trace.output.finish_reason} at {s.new_tokens} tokens, config.max_new_tokens is {limit}")
+    c = trace.check
+    _need((c.lossless is False) == (c.first_difference is not None), "check.first_difference",
+          "belongs with check.lossless false, and only there")
+    _need(c.first_difference is None or c.first_difference < s.new_tokens, "check.first_difference",
+          "is beyond the output")
     _need(s.accepted_by_depth == by_depth and len(by_depth) >= max(lengths, default=0), "summary.accepted_by_depth",
           "does not count what the rounds accepted")

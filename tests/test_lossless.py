@@ -1,0 +1,146 @@
+"""Greedy output equals plain greedy decoding of the same target, token for token, in float32."""
+
+import dataclasses
+
+import pytest
+import torch
+from conftest import make_head, make_target
+
+from core import DecodeConfig, decode, generate, load_pair
+from core.decoder import DecodeError, plain
+from core.grow import grow_dynamic
+from core.tree import Layer
+
+GRID = [
+    dict(top_k=10, depth=5, total_tokens=59),
+    dict(top_k=4, depth=0, total_tokens=4),
+    dict(top_k=1, depth=4, total_tokens=5),
+    dict(top_k=1, depth=0, total_tokens=1),
+    dict(top_k=3, depth=3, total_tokens=1),
+    dict(top_k=3, depth=4, total_tokens=39),  # every candidate
+    dict(top_k=8, depth=2, total_tokens=20),
+]
+PROMPTS = [[7], [1, 5, 9, 3, 60, 21, 33], list(range(2, 60))]
+
+
+def recompute(pair, prompt, count):
+    """The plainest decoding there is: the whole sequence through transformers each time, no cache of ours."""
+    ids = list(prompt)
+    with torch.inference_mode():
+        for _ in range(count):
+            ids.append(int(pair.target.model(torch.tensor([ids]), use_cache=False).logits[0, -1].argmax()))
+    return ids[len(prompt):]
+
+
+@pytest.mark.parametrize("setting", GRID, ids=lambda s: "-".join(map(str, s.values())))
+@pytest.mark.parametrize("which", ["golden_pair", "weak_pair", "random_pair"])
+def test_greedy_equals_plain(which, setting, request):
+    pair = request.getfixturevalue(which)
+    for prompt in PROMPTS:
+        config = DecodeConfig(**setting, max_new_tokens=24)
+        stops = pair.eos_ids
+        expected = recompute(pair, prompt, 24)
+        for place, token in enumerate(expected):
+            if token in stops:
+                expected = expected[: place + 1]
+                break
+        assert generate(pair, prompt, config) == expected
+        assert [token for _, token in plain(pair, prompt, config)] == expected
+
+
+@pytest.mark.parametrize("changes", [
+    dict(tie_word_embeddings=True),
+    dict(num_key_value_heads=1, num_hidden_layers=1),
+    dict(rope_parameters={"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}),
+    dict(rope_parameters={"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0,
+                          "high_freq_factor": 4.0, "original_max_position_embeddings": 64}),
+    dict(attention_bias=True, head_dim=16),
+], ids=["tied", "one-kv-head", "linear", "llama3", "head-dim"])
+def test_kinds_of_llama(changes, tmp_path):
+    target = make_target(tmp_path / "target", seed=3, **changes)
+    pair = load_pair(target, make_head(tmp_path / "head", target), device="cpu")
+    assert generate(pair, [5, 6, 7], DecodeConfig(top_k=4, depth=3, total_tokens=20, max_new_tokens=30)) \
+        == recompute(pair, [5, 6, 7], 30)
+
+
+def test_a_head_that_knows_everything_is_accepted_whole(golden_pair):
+    """The other extreme from the weak head: with the golden head whole paths are accepted, deep ones too."""
+    trace = decode(golden_pair, [1, 115, 57, 198, 43, 106], DecodeConfig(top_k=4, depth=3, total_tokens=20))
+    assert max(r.accept.length for r in trace.rounds) == 4
+    assert trace.output.token_ids == recompute(golden_pair, [1, 115, 57, 198, 43, 106], 128)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_exact_max_new_tokens(golden_pair, count):
+    trace = decode(golden_pair, [1, 115, 57], DecodeConfig(max_new_tokens=count))
+    assert len(trace.output.token_ids) == count and trace.output.finish_reason == "length"
+
+
+def test_a_stop_id_ends_the_output_wherever_it_falls(golden_pair):
+    whole = recompute(golden_pair, [1, 115, 57, 198], 40)
+    for place in range(1, 20):
+        stop = whole[place]
+        trace = decode(golden_pair, [1, 115, 57, 198], DecodeConfig(max_new_tokens=40, stop_ids=(stop,)))
+        assert trace.output.token_ids == whole[: whole.index(stop) + 1]
+        assert trace.output.finish_reason == "stop"
+    eos = dataclasses.replace(golden_pair, eos_ids=(whole[6], whole[9]))
+    trace = decode(eos, [1, 115, 57, 198], DecodeConfig(max_new_tokens=40))
+    assert trace.output.token_ids == whole[: min(whole.index(whole[6]), whole.index(whole[9])) + 1]
+    assert trace.output.finish_reason == "eos"
+
+
+def test_a_root_that_stops_ends_the_run_without_a_round(golden_pair):
+    first = recompute(golden_pair, [1, 115], 1)
+    trace = decode(golden_pair, [1, 115], DecodeConfig(stop_ids=tuple(first)))
+    assert (trace.output.token_ids, trace.output.finish_reason, trace.rounds) == (first, "stop", [])
+
+
+def test_the_context_limit_ends_a_run(tmp_path):
+    target = make_target(tmp_path / "target", max_position_embeddings=40)
+    pair = load_pair(target, make_head(tmp_path / "head", target), device="cpu")
+    config = DecodeConfig(top_k=3, depth=2, total_tokens=12, max_new_tokens=100)
+    trace = decode(pair, [3, 4, 5], config)
+    assert trace.output.finish_reason == "context"
+    assert trace.output.token_ids == recompute(pair, [3, 4, 5], len(trace.output.token_ids))
+    assert 40 - 4 <= 3 + len(trace.output.token_ids) <= 40
+    assert len(decode(pair, list(range(36)), config).rounds) == 1, "the longest prompt that leaves room for a round"
+    with pytest.raises(DecodeError, match="shorten the prompt to 36 tokens"):
+        decode(pair, list(range(37)), config)
+
+
+def test_another_way_to_draft_is_another_function(golden_pair):
+    """A chain with two side guesses per link, verified by the same round: still lossless."""
+    def grow_comb(drafter, token_ids, features, config):
+        for number, layer in enumerate(grow_dynamic(drafter, token_ids, features,
+                                                    dataclasses.replace(config, top_k=1, total_tokens=1))):
+            first, parent = 3 * number + 1, max(0, 3 * number - 2)
+            spread = lambda x, worse: torch.cat([x, x - worse, x - 2 * worse])  # noqa: E731
+            yield Layer(torch.tensor([parent]), torch.cat([layer.token, torch.tensor([3, 4])]),
+                        torch.tensor([parent] * 3), spread(layer.log_prob, 20), spread(layer.score, 20),
+                        torch.tensor([first] if number < config.depth else [], dtype=torch.long))
+
+    from core.decoder import Committed, Ended, rounds
+    config = DecodeConfig(top_k=3, depth=3, total_tokens=12, max_new_tokens=30)
+    emitted = []
+    for stage in rounds(golden_pair, [1, 115, 57], config, grow=grow_comb):
+        if isinstance(stage, Committed | Ended):
+            emitted += stage.token_ids
+    assert emitted == recompute(golden_pair, [1, 115, 57], 30)
+
+
+def test_two_runs_at_once_do_not_meet(golden_pair):
+    """Each run owns its caches: two interleaved streams give what they give alone."""
+    from core import stream
+    config = DecodeConfig(top_k=4, depth=2, total_tokens=16, max_new_tokens=20)
+    alone = [decode(golden_pair, prompt, config).output.token_ids for prompt in ([1, 115], [1, 57, 198])]
+    runs = [stream(golden_pair, prompt, config) for prompt in ([1, 115], [1, 57, 198])]
+    together = [[], []]
+    live = [0, 1]
+    while live:
+        for i in list(live):
+            event = next(runs[i], None)
+            if event is None:
+                live.remove(i)
+            else:
+                together[i] += getattr(event, "token_ids", [])
+    assert together == alone

@@ -1,0 +1,218 @@
+"""The trace: a public format that round-trips, folds from events, and refuses whatever is damaged by name."""
+
+import copy
+import gzip
+import json
+import random
+
+import pytest
+
+from core import DecodeConfig, Trace, TraceBuilder, TraceError, decode, fold, stream
+from core.events import CacheCommitted, LayerDrafted, RoundStarted, RunFinished, RunStarted
+from core.summary import finish_cancelled
+
+
+@pytest.fixture(scope="module", params=[0.0, 1.0], ids=["greedy", "sampled"])
+def trace(request, golden_pair):
+    return decode(golden_pair, [1, 115, 57, 198, 43],
+                  DecodeConfig(top_k=4, depth=2, total_tokens=11, max_new_tokens=12, temperature=request.param))
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.json.gz", "t.jsonl"])
+def test_round_trip(trace, tmp_path, name):
+    trace.save(tmp_path / name)
+    assert Trace.load(tmp_path / name) == trace
+    assert [p.name for p in tmp_path.iterdir()] == [name], "nothing is left beside it"
+    again = Trace.from_dict(json.loads(json.dumps(trace.to_dict())))
+    assert again == trace and again.to_dict() == trace.to_dict()
+
+
+def test_a_pretty_printed_document_loads(trace):
+    assert Trace.from_text(json.dumps(trace.to_dict(), indent=2)) == trace
+
+
+def test_the_fold_of_the_events_is_the_trace(golden_pair):
+    config = DecodeConfig(top_k=4, depth=2, total_tokens=11, max_new_tokens=12)
+    events = list(stream(golden_pair, [1, 115, 57], config))
+    told = fold(events)
+    builder = TraceBuilder()
+    lines = "".join(builder.add(event) for event in events)
+    assert Trace.from_text(lines) == told == builder.trace
+    whole = decode(golden_pair, [1, 115, 57], config)
+    assert told.rounds[0].tree == whole.rounds[0].tree and told.output == whole.output
+    names = [type(event).__name__ for event in events]
+    a_round = ["RoundStarted", *["LayerDrafted"] * 3, "TreePruned", "TreeVerified", "PathAccepted", "CacheCommitted"]
+    assert names == ["RunStarted", *a_round * len(told.rounds), "RunFinished"]
+
+
+def test_words_come_before_they_are_needed(golden_pair):
+    known = set()
+    for event in stream(golden_pair, [1, 115, 57], DecodeConfig(max_new_tokens=10)):
+        known |= set(getattr(event, "vocabulary", {}))
+        match event:
+            case RunStarted():
+                used = event.prompt["token_ids"]
+            case RoundStarted():
+                used = [event.root]
+            case LayerDrafted():
+                used = event.token
+            case CacheCommitted() | RunFinished():
+                used = getattr(event, "token_ids", [])
+            case _:
+                used = []
+        assert {str(i) for i in used} <= known
+
+
+def test_a_closed_stream_is_a_cancelled_run(golden_pair):
+    builder = TraceBuilder()
+    events = stream(golden_pair, [1, 115, 57], DecodeConfig(max_new_tokens=60))
+    seen = 0
+    for event in events:
+        builder.add(event)
+        seen += isinstance(event, CacheCommitted)
+        if seen == 3 and isinstance(event, LayerDrafted):
+            events.close()
+            break
+    builder.cancel()
+    assert len(builder.trace.rounds) == 3 and builder.trace.output.finish_reason == "cancelled"
+    whole = decode(golden_pair, [1, 115, 57], DecodeConfig(max_new_tokens=60))
+    assert builder.trace.output.token_ids == whole.output.token_ids[: len(builder.trace.output.token_ids)]
+    assert len(builder.trace.output.token_ids) == sum(r.accept.length + 1 for r in builder.trace.rounds)
+
+
+def test_lines_of_a_killed_writer(trace):
+    lines = trace.to_lines()
+    for cut in (lines.rindex("\n", 0, -1) + 1, lines.rindex("\n", 0, -1) + 20):  # before the footer, and inside it
+        short = Trace.from_text(lines[:cut])
+        assert short.rounds == trace.rounds and short.output.finish_reason == "cancelled"
+    first_round = lines.index("\n") + 1
+    assert Trace.from_text(lines[:first_round]).rounds == []
+    with pytest.raises(TraceError, match="line 2"):
+        Trace.from_text(lines[:first_round] + "{broken\n" + lines[first_round:])
+    with pytest.raises(TraceError, match="follows the footer"):
+        Trace.from_text(lines + lines[first_round:])
+
+
+def leaves(value, path=()):
+    """Paths of every value in a document; of a long list the first, one in the middle and the last."""
+    yield path
+    if isinstance(value, dict):
+        for key in value:
+            yield from leaves(value[key], (*path, key))
+    elif isinstance(value, list):
+        for i in sorted({0, len(value) // 2, len(value) - 1} & set(range(len(value)))):
+            yield from leaves(value[i], (*path, i))
+
+
+def damaged(document, path, value):
+    broken = copy.deepcopy(document)
+    place = broken
+    for step in path[:-1]:
+        place = place[step]
+    if value is DELETE:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return broken
+
+
+DELETE = object()
+FREE_TEXT = {"text", "note", "name", "version", "torch", "transformers", "target", "draft", "device", "dtype"}
+
+
+def test_any_damaged_field_is_refused_by_name(trace):
+    """Fuzz: every field removed or replaced by values of the wrong kind or range."""
+    document = json.loads(json.dumps(trace.to_dict()))
+    document["rounds"] = document["rounds"][:2]
+    document = json.loads(json.dumps(Trace.from_dict(document | finish_cancelled(document)).to_dict()))
+    tried = 0
+    for path in leaves(document):
+        if not path or (path[0] == "vocabulary" and len(path) > 1 and path[-1] != "text"):
+            continue
+        for value in (None, "damage", -7, 10**9, 0.5, True, float("nan"), [], {}, [[]], DELETE):
+            if path[-1] in FREE_TEXT and isinstance(value, str):
+                continue
+            if path[-1] in ("lossless", "first_difference") and value is None:
+                continue  # null is what an unchecked run says
+            broken = damaged(document, path, value)
+            if same_shape_is_legal(path, value, document):
+                continue
+            tried += 1
+            with pytest.raises(TraceError) as refused:
+                Trace.from_dict(broken)
+                pytest.fail(f"{path} = {value!r} was taken")
+            sentence = str(refused.value)
+            names = [str(step) for step in path if isinstance(step, str)]
+            assert any(name in sentence for name in names), f"{path} = {value!r}: {sentence}"
+            assert "\n" not in sentence
+    assert tried > 1500
+
+
+def same_shape_is_legal(path, value, document):
+    """Values that are different but sound: nothing in the file could contradict them."""
+    last = path[-1]
+    number = isinstance(value, float | int) and not isinstance(value, bool)
+    if "seconds" in path and last != "seconds":
+        return (number and value >= 0) or (path[0] == "summary" and value is DELETE)
+    if path == ("summary", "seconds"):
+        return value == {}
+    if path[0] == "config" and number:  # settings that leave no mark on a finished round
+        return (last in ("seed", "sample_top_k", "max_new_tokens") and value == 10**9) or (
+            (last == "top_p" and value == 0.5) or (last == "temperature" and value > 0
+            and document["config"]["temperature"] > 0))
+    if path[0] == "config":
+        return last == "stop_ids" and value == []
+    if path[0] == "pair":
+        return value == 10**9
+    if "target" in path or "tests" in path:  # a probability that could as well have been another
+        return value == 0.5 and "argmax" not in path and path[-1] not in ("top", "tests", "accepted", "node") and not (
+            "top" in path and path[-1] == 0)
+    return path[0] == "vocabulary" and last == "special" and value is True
+
+
+def test_another_schema_version_is_refused(trace):
+    for version in (0, 2, "1", None, True):
+        with pytest.raises(TraceError, match="schema_version"):
+            Trace.from_dict(trace.to_dict() | {"schema_version": version})
+
+
+@pytest.mark.parametrize("text", ["", "not json", "[]", "{}", "null", '{"format": "other"}', "{" * 100_000,
+                                  "[" * 100_000, '{"format": "eagle2-trace"}', '{"a": ' + "9" * 10_000 + "}", "\x00"])
+def test_what_is_no_trace_gets_a_sentence(text):
+    with pytest.raises(TraceError) as refused:
+        Trace.from_text(text)
+    assert len(str(refused.value)) < 300 and "\n" not in str(refused.value)
+
+
+def test_files_that_are_no_traces(tmp_path, trace):
+    missing, binary, short, bomb = (tmp_path / name for name in ("no.json", "b.json", "s.json.gz", "bomb.json.gz"))
+    binary.write_bytes(b"\xff\xfe\x00")
+    trace.save(short)
+    short.write_bytes(short.read_bytes()[:-40])
+    bomb.write_bytes(gzip.compress(b" " * (300 * 2**20), 1))
+    for path, word in ((missing, "No such file"), (binary, "UTF-8"), (short, "cut short"), (bomb, "256 MiB"),
+                       (tmp_path, "directory")):
+        with pytest.raises(TraceError, match=word):
+            Trace.load(path)
+
+
+def test_random_bytes_never_crash_the_reader(trace):
+    dice, text = random.Random(0), trace.to_lines()
+    for _ in range(150):
+        at = dice.randrange(len(text))
+        noise = "".join(dice.choice('{}[]",:0123456789-eE.ntf\\u \n') for _ in range(dice.randrange(1, 6)))
+        mangled = text[:at] + noise + text[at + dice.randrange(6):]
+        try:
+            Trace.from_text(mangled)
+        except TraceError as error:
+            assert "\n" not in str(error)
+
+
+def test_mask_row_unpacks_what_was_packed(trace):
+    for r in trace.rounds:
+        for row in range(len(r.tree.mask)):
+            ancestors, node = set(), row
+            while node >= 0:
+                ancestors.add(node)
+                node = r.tree.parent[node]
+            assert {j for j, seen in enumerate(r.mask_row(row)) if seen} == ancestors
