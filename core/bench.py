@@ -34,12 +34,25 @@ def read_prompts(path: str | None) -> list[str]:
     if path is None:
         return list(DEFAULT_PROMPTS)
     try:
-        lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
-        return [line["turns"][0] if "turns" in line else line["prompt"] if "prompt" in line else line["text"]
-                for line in lines]
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise UserError(f"The prompts in {path} cannot be read ({error}); give JSON lines with turns, prompt or "
-                        "text.") from None
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        raise UserError(f"The prompts in {path} cannot be read ({getattr(error, 'strerror', None) or error}); give a file "
+                        "of JSON lines.") from None
+    prompts = [_user_message(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()]
+    if not prompts:
+        raise UserError(f"There are no prompts in {path}; give JSON lines with turns, prompt or text.")
+    return prompts
+
+
+def _user_message(line: str, where: str) -> str:
+    try:
+        record = json.loads(line)
+        text = record["turns"][0] if "turns" in record else record["prompt"] if "prompt" in record else record["text"]
+    except (ValueError, KeyError, TypeError, IndexError):
+        text = None
+    if not isinstance(text, str):
+        raise UserError(f'{where} is not a prompt; give JSON like {{"prompt": "..."}}, or turns or text.')
+    return text
 
 
 def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, generate_too: bool) -> Iterator[str]:
@@ -79,6 +92,9 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
 def _report(config, spent, count, runs, differ, prompts) -> Iterator[str]:
     speed = {name: count[name] / spent[name] for name in spent}
     rounds = sum(run["rounds"] for run in runs)
+    if not rounds:
+        yield "Nothing to measure: the target ended every answer with its first token; try other prompts."
+        return
     parts = {part: sum(run["seconds"][part] for run in runs) for part in ("draft", "tree", "verify", "accept", "commit")}
     total = sum(parts.values())
     committed = sum(run["tau"] * run["rounds"] for run in runs)

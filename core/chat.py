@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jinja2 import TemplateError
+
 from .decoder import DecodeError
 from .pair import Pair
 
@@ -13,9 +15,16 @@ def encode(pair: Pair, text: str, chat: bool = False) -> list[int]:
         raise DecodeError(f"{pair.name} has no tokenizer; give token ids with --ids instead of text.")
     if not text.strip():
         raise DecodeError("The prompt is empty; type something to decode.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # bytes that a terminal passed on although they are no text
+        raise DecodeError(f"The prompt {text[:40]!r} is not valid UTF-8 text; type it again.") from None
     if not chat:
-        return tokenizer(text)["input_ids"]
+        return tokenizer(text, verbose=False)["input_ids"]
     if not tokenizer.chat_template:
         raise DecodeError(f"The tokenizer of {pair.name} has no chat template; decode without --chat.")
-    return tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True,
-                                         return_dict=True)["input_ids"]
+    try:
+        return tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True,
+                                             return_dict=True, tokenizer_kwargs={"verbose": False})["input_ids"]
+    except TemplateError as error:
+        raise DecodeError(f"The chat template of {pair.name} does not work ({error}); decode without --chat.") from None

@@ -1,0 +1,174 @@
+"""The `run` command: decode a prompt, show the text as it comes, and keep the trace whatever happens.
+
+A run that is stopped (Ctrl-C), that fails half-way, or whose reader went away leaves its trace, marked cancelled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+from .errors import UserError
+from .flags import config_of, id_list, pair_of
+from .show import summary_lines
+
+DRAFTED, BONUS, RESET = "\x1b[32m", "\x1b[33;1m", "\x1b[0m"
+
+
+def run_command(args: argparse.Namespace) -> int:
+    config = config_of(args)
+    _check_writable(args.trace)  # before anything slow
+    ids, text = prompt_of(args)
+    pair = pair_of(args)
+    from .chat import encode
+    from .check import check
+    from .events import TraceBuilder
+    from .record import stream
+
+    events = stream(pair, ids if text is None else encode(pair, text, args.chat), config, text)
+    builder, failure, started, seconds = TraceBuilder(), None, time.perf_counter(), 0.0
+    out = _Printer(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    with _lines_file(args.trace) as write:
+        try:
+            for event in events:
+                with _uninterrupted():  # a round is in the trace whole or not at all
+                    write(builder.add(event))
+                out.show(event)
+            seconds = time.perf_counter() - started
+            out.end(builder.document["output"]["text"])
+            if args.check:
+                ids = builder.document["prompt"]["token_ids"]
+                builder.set_check(check(pair, ids, config, builder.document["output"]["token_ids"]))
+        except (UserError, KeyboardInterrupt, BrokenPipeError) as error:  # what was decoded so far is kept
+            failure = error
+            seconds = seconds or time.perf_counter() - started
+            if not builder.document:
+                raise
+        finally:
+            events.close()
+        if "output" not in builder.document:
+            with contextlib.suppress(UserError, KeyboardInterrupt), _uninterrupted():
+                write(builder.cancel())
+    trace = builder.trace
+    if args.trace and (args.check or not args.trace.endswith(".jsonl")):
+        with _uninterrupted(), _disk_errors(args.trace):
+            trace.save(args.trace)
+    if isinstance(failure, BrokenPipeError):
+        raise failure
+    if not args.quiet:
+        print()
+        for line in summary_lines(trace):
+            print(line)
+        print(f"{seconds:.1f} s with prefill, {trace.summary.new_tokens / seconds:.1f} new tokens/s")
+    if isinstance(failure, KeyboardInterrupt):
+        cancelled = trace.output.finish_reason == "cancelled"
+        print("stopped; the run so far is marked cancelled" if cancelled else "stopped after the run", file=sys.stderr)
+        return 130
+    if failure is not None:
+        raise failure
+    return 1 if trace.check.lossless is False and trace.pair.dtype == "float32" else 0
+
+
+class _Printer:
+    """The text as it comes, drafted and bonus tokens told apart by colour on a terminal."""
+
+    def __init__(self, colour: bool):
+        self.colour, self.shown = colour, ""
+
+    def show(self, event) -> None:
+        from .events import CacheCommitted
+        if not isinstance(event, CacheCommitted):
+            return
+        root, drafted = event.texts[0], "".join(event.texts[1:])  # the root is the target's own, the rest was drafted
+        self.shown += root + drafted
+        print(f"{BONUS}{root}{DRAFTED}{drafted}{RESET}" if self.colour else root + drafted, end="", flush=True)
+
+    def end(self, text: str) -> None:
+        """What could only be shown once the run had ended."""
+        print(text[len(self.shown):] if text.startswith(self.shown) else "")
+
+
+def _check_writable(path: str | None) -> None:
+    if path is None:
+        return
+    if not path.endswith((".json", ".json.gz", ".jsonl")):
+        raise UserError(f"The trace path {path} should end in .json, .json.gz or .jsonl.")
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise UserError(f"The trace {path} cannot be written: the folder {folder} does not exist; create it first.")
+    if Path(path).is_dir():
+        raise UserError(f"The trace {path} cannot be written: it is a folder; give a file name.")
+    with _disk_errors(path):
+        for probe in (path, path + ".part"):  # a document is written beside its place and moved there
+            new = not os.path.lexists(probe)
+            with open(probe, "ab"):
+                pass
+            if new:
+                os.unlink(probe)
+
+
+@contextlib.contextmanager
+def _disk_errors(path: str):
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"The trace {path} cannot be written ({error.strerror or error}); choose another place.") from None
+
+
+@contextlib.contextmanager
+def _lines_file(path: str | None):
+    """A function that appends lines to a .jsonl trace as the run goes on, or does nothing."""
+    if not path or not path.endswith(".jsonl"):
+        yield lambda line: None
+        return
+    with _disk_errors(path):
+        file = open(path, "w", encoding="utf-8")
+
+    def write(line: str) -> None:
+        if line:
+            with _disk_errors(path):
+                file.write(line)
+                file.flush()
+
+    try:
+        yield write
+    finally:
+        with contextlib.suppress(OSError):  # every line was flushed; a full disk has been told of already
+            file.close()
+
+
+@contextlib.contextmanager
+def _uninterrupted():
+    """Ctrl-C waits until the block is done, then takes effect."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda *_: held.append(1))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held:
+        raise KeyboardInterrupt
+
+
+def prompt_of(args: argparse.Namespace) -> tuple[list[int], str | None]:
+    """The prompt as the flags give it, before anything slow: ids, or text yet to be encoded."""
+    if args.ids is not None:
+        if args.chat:
+            raise UserError("--chat wraps text and --ids gives ids; give --prompt, or leave --chat out.")
+        return id_list(args.ids, "--ids"), None
+    if args.prompt_file is None:
+        return [], args.prompt
+    try:
+        return [], Path(args.prompt_file).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UserError(f"The prompt file {args.prompt_file} cannot be read as UTF-8 text "
+                        f"({getattr(error, 'strerror', None) or error}); give a text file.") from None
