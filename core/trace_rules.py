@@ -70,7 +70,7 @@ def _check_layers(r) -> None:
 def _check_tree(r) -> int:
     t, c = r.tree, r.candidates
     rows = _same_length(t, "tree", ("candidate", "parent", "depth", "position_ids", "mask"))
-    _need(rows > 0 and t.candidate[0] == 0 and t.parent[0] == -1 and t.depth[0] == 0, "tree.candidate",
+    _need(rows > 1 and t.candidate[0] == 0 and t.parent[0] == -1 and t.depth[0] == 0, "tree.candidate",
           "does not start with the root (candidate 0, parent -1, depth 0)")
     row_of = {0: 0}
     digits = 2 * -(-rows // 8)
@@ -86,10 +86,11 @@ def _check_tree(r) -> int:
             _need(t.parent[i] == row_of.get(c.parent[j - 1]), "tree.parent",
                   f"of row {i} is {t.parent[i]}, not the row of its candidate's parent")
             _need(t.depth[i] == c.layer[j - 1] + 1, "tree.depth", f"of row {i} is {t.depth[i]}, its layer says otherwise")
-            _need(c.score[j - 1] >= t.cutoff - SCORE_TOLERANCE, "tree.cutoff", f"is above the score of kept row {i}")
             row_of[j] = i
         _need(t.position_ids[i] == r.prefix_length + t.depth[i], "tree.position_ids",
               f"of row {i} is {t.position_ids[i]}, not prefix_length plus depth")
+    worst = min(c.score[j - 1] for j in t.candidate[1:])
+    _need(abs(t.cutoff - worst) <= SCORE_TOLERANCE, "tree.cutoff", f"is {t.cutoff}, the worst kept score is {worst}")
     return rows
 
 
@@ -113,7 +114,7 @@ def _check_target(r, rows: int) -> None:
         _need(len(getattr(v, field)) == rows, f"target.{field}", f"has {len(getattr(v, field))} entries for {rows} rows")
     for i, row in enumerate(v.top):
         ps = [p for _, p in row]
-        _need(bool(row) and ps == sorted(ps, reverse=True) and len({t for t, _ in row}) == len(row), "target.top",
+        _need(0 < len(row) == len(v.top[0]) and ps == sorted(ps, reverse=True) and len({t for t, _ in row}) == len(row), "target.top",
               f"row {i} is not a descending list of different tokens")
 
 
@@ -125,17 +126,20 @@ def _check_accept(r, rows: int) -> None:
     _need(a.bonus_from == a.path[-1], "accept.bonus_from", "is not the last row of accept.path")
     _need(a.row < len(t.retrieve_indices) and t.retrieve_indices[a.row][:len(a.path)] == a.path, "accept.row",
           f"is {a.row}, a row of tree.retrieve_indices that does not start with accept.path")
-    accepted = [test.node for test in a.tests if test.accepted]
-    _need(not a.tests or accepted == a.path[1:], "accept.tests", "accept other rows than accept.path")
+    tried = []  # the children of each row on the path, in order, up to the accepted one
+    for row, child in zip(a.path, [*a.path[1:], rows]):
+        tried += [node for node in range(1, rows) if t.parent[node] == row and node <= child]
+    _need(not a.tests or [test.node for test in a.tests] == tried, "accept.tests",
+          "do not try the children along accept.path in order")
     for test in a.tests:
-        _need(0 < test.node < rows, "accept.tests", f"name row {test.node}, which is not a drafted row")
+        _need(test.accepted == (test.node in a.path), "accept.tests", f"say otherwise of row {test.node} than accept.path")
         _need(test.accepted == (test.r < test.p), "accept.tests", f"of row {test.node} does not accept by r < p")
 
 
 def check_run(trace) -> None:
     """How the rounds follow each other, and what output, summary and vocabulary say of them."""
     emitted, expected, root = [], len(trace.prompt.token_ids), None
-    seen = list(trace.prompt.token_ids)
+    used = [("prompt.token_ids", trace.prompt.token_ids)]
     for i, r in enumerate(trace.rounds):
         name = f"rounds[{i}]"
         _need(r.index == i, f"{name}.index", f"is {r.index}")
@@ -144,13 +148,15 @@ def check_run(trace) -> None:
         _check_settings(r, name, trace.config)
         expected, root = r.cache.length_after, r.accept.bonus
         emitted += r.committed
-        seen += [r.root, *r.candidates.token, *r.target.argmax, root, *(t for row in r.target.top for t, _ in row)]
+        used += [(f"{name}.root", [r.root]), (f"{name}.candidates.token", r.candidates.token),
+                 (f"{name}.target.argmax", r.target.argmax), (f"{name}.accept.bonus", [root]),
+                 (f"{name}.target.top", [token for row in r.target.top for token, _ in row])]
     emitted += [root] if root is not None else []
     out = trace.output.token_ids
     _need(out == emitted[:len(out)] or (not trace.rounds and len(out) <= 1), "output.token_ids", "is not what the rounds committed")
-    seen += out
-    for token in dict.fromkeys(seen):
-        _need(str(token) in trace.vocabulary, "vocabulary", f"lacks token {token}")
+    for field, tokens in [*used, ("output.token_ids", out)]:
+        for token in tokens:
+            _need(str(token) in trace.vocabulary, field, f"names token {token}, which vocabulary lacks")
     for key in trace.vocabulary:
         _need(int(key) < trace.pair.vocab_size, "vocabulary", f"names token {key}, above pair.vocab_size")
     _check_summary(trace)
