@@ -20,7 +20,10 @@ class Words:
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
         self._told: set[int] = set()
-        self._special = set(tokenizer.all_special_ids) if tokenizer is not None else set()
+        added = getattr(tokenizer, "added_tokens_decoder", {})
+        self._added = {i: str(token) for i, token in added.items()}
+        self._special = {i for i, token in added.items() if token.special}  # what decoding leaves out
+        self._special |= set(getattr(tokenizer, "all_special_ids", ()))
 
     def new(self, ids) -> dict[str, dict]:
         """Vocabulary entries {id: {text, special, bytes}} of the ids that no call before has mentioned."""
@@ -49,10 +52,6 @@ class Words:
         return bytes([int(byte[1], 16)]) if byte else piece.replace("\u2581", " ").encode()
 
     @cached_property
-    def _added(self) -> dict[int, str]:
-        return {i: str(t) for i, t in getattr(self.tokenizer, "added_tokens_decoder", {}).items()}
-
-    @cached_property
     def _byte_level(self) -> bool:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         return backend is not None and "ByteLevel" in json.dumps(json.loads(backend.to_str()).get("decoder"))
@@ -70,26 +69,35 @@ class Text:
     """The text of a sequence that grows by a few tokens at a time; special tokens are left out.
 
     `add` returns what can be shown now: bytes of an unfinished character wait for the tokens that finish it.
+    Only the last few tokens are decoded each time, so a long text costs no more per token than a short one.
     """
 
     def __init__(self, tokenizer, prompt_ids: list[int]):
         self.tokenizer = tokenizer
         self._anchor = prompt_ids[-1:]  # tokenizers drop a leading space at the start of a text, not inside it
         self._ids: list[int] = []
+        self._window = self._anchor                       # the ids decoded each time: some shown, then the new ones
+        self._waiting: list[int] = []                     # of them, those added since all was last shown
+        self._shown = len(self._decode(self._window))     # characters of the window that have been shown
         self.text = ""
 
     def add(self, ids: list[int], last: bool = False) -> str:
         self._ids += ids
-        if self.tokenizer is None:
-            whole = "".join(f"<{i}>" for i in self._ids)
-        else:
-            whole = self._decode(self._anchor + self._ids)[len(self._decode(self._anchor)):]
-            if not last:
-                whole = whole.rstrip("\ufffd")
-        new = whole[len(self.text):] if whole.startswith(self.text) else ""
-        if last or new:
-            self.text = whole
+        self._window = self._window + ids
+        self._waiting = self._waiting + ids
+        now = self._decode(self._window)
+        safe = now if last else now.rstrip("\ufffd")
+        new = safe[self._shown:]
+        self._shown = max(self._shown, len(safe))
+        self.text += new
+        if new and safe == now:  # nothing is half-told: the tokens just shown are context enough for the next
+            self._window, self._waiting = self._waiting, []
+            self._shown = len(self._decode(self._window))
+        if last:
+            self.text = self._decode(self._anchor + self._ids)[len(self._decode(self._anchor)):]
         return new
 
     def _decode(self, ids: list[int]) -> str:
+        if self.tokenizer is None:
+            return "".join(f"<{i}>" for i in ids)
         return self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
