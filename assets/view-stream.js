@@ -17,11 +17,11 @@ TV.Stream = class {
   }
 
   // Text as it reads, with a sign for what would be invisible. Only text nodes and <br> are made.
-  static write(node, text) {
+  static write(node, text, inline) {
     const signs = text.replace(/[\u0000-\u0008\u000b-\u001f]/g, c => String.fromCharCode(0x2400 + c.charCodeAt(0)))
       .replace(/[\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '');
     signs.split('\n').forEach((line, i) => {
-      if (i) { node.append(TV.make('i', 'nl', '↵'), document.createElement('br')); }
+      if (i) node.append(TV.make('i', 'nl', inline ? '↵ ' : '↵'), ...(inline ? [] : [document.createElement('br')]));
       node.append(line.replace(/\t/g, '⇥\t'));
     });
   }
@@ -35,11 +35,18 @@ TV.Stream = class {
 
   prompt(header) {
     if (!header) return;
-    const whole = header.page.prompt.join(''), long = whole.length > 220 && !this.open;
+    const pieces = header.page.prompt, length = pieces.reduce((n, [text]) => n + text.length, 0), long = length > 170;
     const span = TV.make('span', 'prompt');
-    TV.Stream.write(span, long ? '… ' + whole.slice(-150) : whole);
+    let skip = long && !this.open ? length - 110 : 0;
+    if (skip) span.append('… ');
+    for (const [text, special] of pieces) {
+      if ((skip -= text.length) >= 0) continue;
+      const part = TV.make('bdi', special ? 'special' : '');
+      TV.Stream.write(part, text, true);
+      span.append(part);
+    }
     this.box.append(span);
-    if (whole.length > 220) this.box.append(TV.make('button', 'more', this.view.t(long ? 'promptMore' : 'promptLess')));
+    if (long) this.box.append(TV.make('button', 'more', this.view.t(this.open ? 'promptLess' : 'promptMore')));
   }
 
   add(index, line) {
@@ -71,7 +78,12 @@ TV.Stream = class {
 
   round() {
     const now = this.view.state.round;
-    for (const group of this.box.querySelectorAll('.round')) group.classList.toggle('now', Number(group.dataset.round) === now);
+    for (const each of this.box.querySelectorAll('.round')) each.classList.toggle('now', Number(each.dataset.round) === now);
+    const group = this.box.querySelector('.round.now');
+    if (group) {  // scrolls the stream alone, never the page
+      const top = group.offsetTop, low = top + group.offsetHeight;
+      if (top < this.box.scrollTop || low > this.box.scrollTop + this.box.clientHeight) this.box.scrollTop = top - 34;
+    }
     const m = this.view.model;
     this.view.ref.gain.textContent = m ? m.page.gain[this.view.state.lang] : '';
   }
@@ -122,6 +134,7 @@ TV.Timeline = class {
       bar.setAttribute('aria-label', bar.title);
       this.box.append(bar);
     }
+    this.box.parentNode.classList.toggle('many', data.rounds > 12);
     for (const bar of this.box.children) bar.style.setProperty('--h', Number(bar.dataset.length) / most);
   }
 

@@ -2,7 +2,8 @@
 // Built once per round. A step changes classes and small texts only, so nothing jumps.
 
 TV.GLYPH = {a: '✓', x: '✕', b: '+', e: '▸'};
-TV.BOX = {height: 22, pitch: 27, gap: 30, cell: 7.25, cells: 10, side: 44, pad: 9};
+TV.READABLE = 0.8;  // of the natural size
+TV.BOX = {height: 21, pitch: 25.5, gap: 30, cell: 7.25, cells: 10, side: 44, pad: 9};
 
 TV.Tree = class {
   constructor(view) {
@@ -10,7 +11,13 @@ TV.Tree = class {
     this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
     this.svg.setAttribute('role', 'tree');
     this.listen();
-    new ResizeObserver(() => { if (!this.touched) this.fit(); }).observe(this.box);
+    new ResizeObserver(() => {
+      const size = `${this.box.clientWidth} ${this.box.clientHeight}`;
+      if (!this.box.clientWidth || size === this.seen || !this.model) return;
+      this.seen = size;
+      this.round(this.model);  // columns follow the width
+      if (this.view.model === this.model) this.view.draw('frame');
+    }).observe(this.box);
   }
 
   // -- build -----------------------------------------------------------------------------------------------------
@@ -20,12 +27,12 @@ TV.Tree = class {
     this.svg.setAttribute('aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
     this.world = TV.svg('g', {class: 'world'});
     const fans = TV.svg('g', {class: 'fans'}), edges = TV.svg('g', {class: 'edges'}), boxes = TV.svg('g', {class: 'boxes'});
-    this.measure(m);
+    this.measure(m); this.spread();
     for (const [id] of m.place) {
       const b = this.at(id), g = TV.svg('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
         'aria-level': m.depth(id) + 1, transform: `translate(${b.x} ${b.y})`});
-      const text = TV.svg('text', {class: 'label', x: TV.BOX.pad, y: 15});
-      const side = TV.svg('text', {class: 'side', x: b.w - 7, y: 15, 'text-anchor': 'end'});
+      const text = TV.svg('text', {class: 'label', x: TV.BOX.pad, y: 14.5});
+      const side = TV.svg('text', {class: 'side', x: b.w - 7, y: 14.5, 'text-anchor': 'end'});
       g.append(TV.svg('rect', {width: b.w, height: TV.BOX.height, rx: 7}), text, side);
       boxes.append(g);
       let edge = null;
@@ -42,6 +49,7 @@ TV.Tree = class {
     }
     this.world.append(fans, edges, boxes);
     this.svg.replaceChildren(this.world);
+    this.seen = `${this.box.clientWidth} ${this.box.clientHeight}`;
     if (!this.touched || !this.fitted) this.fit(); else this.apply();
   }
 
@@ -52,10 +60,24 @@ TV.Tree = class {
       const w = pad + cell * Math.min(TV.cells(m.label(id)) + (id === m.bonus ? 2 : 0), cells + 2) + side;
       width[p.depth] = Math.max(width[p.depth] || 72, w); low = Math.max(low, p.y);
     }
-    this.x = []; this.w = width;
+    this.w = width;
+    this.size = {w: 0, h: (low + 1) * pitch};
+    this.columns(gap);
+  }
+
+  columns(gap) {
     let x = 0;
-    width.forEach((w, depth) => { this.x[depth] = x; x += w + gap; });
-    this.size = {w: x - gap, h: (low + 1) * pitch};
+    this.x = this.w.map(w => { const here = x; x += w + gap; return here; });
+    this.size.w = x - gap;
+  }
+
+  // Where the height decides the scale, the columns spread over the width that is left.
+  spread() {
+    const {gap} = TV.BOX, width = this.box.clientWidth - 8;
+    this.columns(gap);
+    if (!this.w.length || width < 620) return;
+    const k = Math.max(TV.READABLE, Math.min(1.12, (this.box.clientHeight - 8) / this.size.h, width / this.size.w));
+    this.columns(Math.min(74, gap + Math.max(0, width / k - this.size.w) / Math.max(1, this.w.length - 1)));
   }
 
   at(id) {
@@ -71,10 +93,10 @@ TV.Tree = class {
 
   // A hair for every thin candidate; the likelier, the longer.
   fan(parent, thin) {
-    const b = this.at(parent), x = b.x + b.w, y = b.y + TV.BOX.height / 2, spread = Math.min(1.1, 0.16 * thin.length);
+    const b = this.at(parent), x = b.x + b.w, y = b.y + TV.BOX.height / 2, spread = Math.min(1.25, 0.17 * thin.length);
     return thin.map((id, i) => {
       const angle = thin.length > 1 ? -spread + 2 * spread * i / (thin.length - 1) : 0;
-      const length = 9 + 11 * Math.sqrt(Math.exp(this.model.logProb(id)));
+      const length = 7 + 20 * Math.sqrt(Math.exp(this.model.logProb(id)));
       const dx = Math.cos(angle) * length, dy = Math.sin(angle) * length;
       return `M${x + 1} ${y}l${dx.toFixed(1)} ${dy.toFixed(1)}m-.9 0a.9 .9 0 1 0 1.8 0a.9 .9 0 1 0 -1.8 0`;
     }).join('');
@@ -89,8 +111,9 @@ TV.Tree = class {
     for (const [id, node] of this.nodes) {
       const state = m.state(i, id), hidden = state === '.';
       const lit = !all && focus.has(id);
-      node.g.setAttribute('class', `n s-${state}${lit ? ' lit' : ''}`);
-      if (node.edge) node.edge.setAttribute('class', `e s-${state}${lit && drafting ? ' lit' : ''}`);
+      const look = hidden ? 'none' : state;
+      node.g.setAttribute('class', `n s-${look}${lit ? ' lit' : ''}`);
+      if (node.edge) node.edge.setAttribute('class', `e s-${look}${lit && drafting ? ' lit' : ''}`);
       node.g.setAttribute('aria-hidden', hidden);
       if (hidden) continue;
       const glyph = TV.GLYPH[state] && !(state === 'e' && frame.kind === 'expand' && !lit) ? TV.GLYPH[state] + ' ' : '';
@@ -133,20 +156,19 @@ TV.Tree = class {
 
   // -- zoom and pan ----------------------------------------------------------------------------------------------
 
-  fit() {
+  fit(whole = false) {
     if (!this.size) return;
-    const narrow = this.box.clientWidth < 620;
-    const most = narrow ? 420 : this.view.state.wide ? 900 : 610;
-    const width = this.box.clientWidth, scale = Math.min(1.12, (width - 8) / this.size.w);
-    this.box.style.height = Math.round(Math.max(narrow ? 260 : 380, Math.min(most, this.size.h * scale + 14))) + 'px';
+    const width = this.box.clientWidth;
     const height = this.box.clientHeight;
     if (!width || !height) return;
-    let k = Math.min(1.12, (width - 8) / this.size.w, (height - 8) / this.size.h);
-    if (narrow) k = Math.max(k, 0.85);  // readable first: the tree is panned, from its root on
-    const root = this.at(0);
-    this.zoom = {k, x: narrow && k * this.size.w > width ? 6 : (width - k * this.size.w) / 2,
-      y: k * this.size.h > height ? height / 2 - k * root.y : (height - k * this.size.h) / 2};
-    this.touched = false; this.fitted = true;
+    const least = whole ? 0 : TV.READABLE;  // readable first: what does not fit is panned
+    const k = Math.max(least, Math.min(1.12, (width - 8) / this.size.w, (height - 8) / this.size.h));
+    this.zoom = {k, x: k * this.size.w > width ? 6 : (width - k * this.size.w) / 2, y: (height - k * this.size.h) / 2};
+    if (k * this.size.h > height) {  // the accepted path in the middle, as far as the ends of the tree allow
+      const m = this.model, end = this.at(m.bonus).y, middle = (this.at(0).y + 2 * end) / 3;
+      this.zoom.y = Math.min(4, Math.max(height - 4 - k * this.size.h, height / 2 - k * middle));
+    }
+    this.whole = whole; this.touched = false; this.fitted = true;
     this.apply();
   }
 

@@ -8,9 +8,19 @@ from __future__ import annotations
 
 import math
 import random
+from functools import partial
 
-from core.events import TraceBuilder, RunStarted, RoundStarted, LayerDrafted, TreePruned, TreeVerified
-from core.events import PathAccepted, CacheCommitted, RunFinished
+from core.events import (
+    CacheCommitted,
+    LayerDrafted,
+    PathAccepted,
+    RoundStarted,
+    RunFinished,
+    RunStarted,
+    TraceBuilder,
+    TreePruned,
+    TreeVerified,
+)
 from core.summary import summarise
 from core.trace import Trace
 
@@ -66,8 +76,7 @@ def stream_events(prompt=(0, 1, 2, 3), rounds=6, top_k=4, depth=3, total_tokens=
         token, parent, layer, score = [root], [-1], [-1], [0.0]
         fed = [0]
 
-        def path_of(i):
-            return [] if i < 0 else [*path_of(parent[i]), token[i]]
+        path_of = partial(_path, token, parent)
 
         for level in range(depth + 1):
             first = len(token)
@@ -97,16 +106,22 @@ def stream_events(prompt=(0, 1, 2, 3), rounds=6, top_k=4, depth=3, total_tokens=
         new = [token[tree.candidate[i]] for i in kept]
         context, root = context + new, accepted["bonus"]
         output, lengths = output + new, [*lengths, len(kept) - 1]
-        yield CacheCommitted(list(kept), n, n + len(kept), dict(spent), new, "".join(_word(texts[t])["text"] for t in new))
+        yield CacheCommitted(list(kept), n, n + len(kept), dict(spent), new,
+                             [_word(texts[t])["text"] for t in new])
     yield RunFinished({"token_ids": output, "text": "".join(_word(texts[t])["text"] for t in output),
                        "finish_reason": "length"},
                       summarise(lengths, depth, len(output), [spent] * rounds, 0.02))
+
+
+def _path(token, parent, i):
+    return [] if i < 0 else [*_path(token, parent, parent[i]), token[i]]
 
 
 def make_trace(**settings) -> Trace:
     builder = TraceBuilder()
     for event in stream_events(**settings):
         builder.add(event)
+    builder.document["config"]["max_new_tokens"] = len(builder.document["output"]["token_ids"])  # it ended by length
     return builder.trace
 
 

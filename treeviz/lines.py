@@ -12,7 +12,7 @@ from codecs import getincrementaldecoder
 from types import SimpleNamespace
 
 from core.config import DecodeConfig
-from core.trace import Prompt, Round, TokenText
+from core.trace import Prompt, Round, TokenText, Trace
 
 from .frames import frames, pack
 from .layout import layout
@@ -24,7 +24,8 @@ from .words import show
 class PageLines:
     """Takes the lines of one trace in order, finished or growing, and returns each with its `page` entry."""
 
-    def __init__(self):
+    def __init__(self, name: str = ""):
+        self.name = name  # of a recorded run, so that a link can find it again
         self._words: dict[str, TokenText] = {}
         self._trace = SimpleNamespace(token=lambda i: self._words[str(i)], prompt=None)
         self._text = Pieces()
@@ -41,14 +42,15 @@ class PageLines:
             part["page"] = self._header(part)
         else:
             part["page"] = {}
-        return json.dumps(part, separators=(",", ":"), ensure_ascii=False) + "\n"
+        text = json.dumps(part, separators=(",", ":"), ensure_ascii=False) + "\n"
+        return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot travel
 
     def _header(self, part: dict) -> dict:
         labels = self._learn(part["vocabulary"])
         self._trace.prompt = Prompt.model_validate(part["prompt"])
         self._greedy = DecodeConfig.from_dict(part["config"]).greedy
-        pieces = [self._piece(token) for token in part["prompt"]["token_ids"]]
-        return {"labels": labels, "prompt": pieces, "source": sources()}
+        pieces = [[self._piece(i), self._trace.token(i).special] for i in part["prompt"]["token_ids"]]
+        return {"labels": labels, "prompt": pieces, "source": sources(), "name": self.name}
 
     def _round(self, part: dict) -> dict:
         labels = self._learn(part["vocabulary"])
@@ -91,7 +93,13 @@ class Pieces:
         return self._decoder.decode(raw)
 
 
-def page_lines(trace) -> str:
-    """A whole `Trace` as the string that the page reads."""
-    lines = PageLines()
+def page_lines(trace: Trace, name: str = "") -> str:
+    """A whole trace as the string that the page reads."""
+    lines = PageLines(name)
     return "".join(lines.add(line + "\n") for line in trace.to_lines().split("\n"))
+
+
+def trace_of(lines: str) -> Trace:
+    """The trace that page lines show; a run that is still going on counts as cancelled. Raises TraceError."""
+    parts = [json.loads(line) for line in lines.split("\n") if line]
+    return Trace.from_text("".join(json.dumps({k: v for k, v in part.items() if k != "page"}) + "\n" for part in parts))

@@ -150,7 +150,7 @@ class _Teller:
         return self._accept_sampling() if self.r.accept.tests else self._accept_greedy()
 
     def _accept_greedy(self) -> list[Part]:
-        r, path = self.r, self.r.accept.path
+        path = self.r.accept.path
         values = dict(root=self.token(0), last=self.row(path[-1]), bonus=self.token(self.bonus), n=len(path) - 1,
                       path=self.list([self.row(i) for i in path[1:]]))
         values["ending"] = self._ending(values)

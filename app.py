@@ -1,0 +1,42 @@
+"""TreeViz: step inside EAGLE-2 in a browser. `python app.py` opens on a recorded run, with no model loaded."""
+
+import argparse
+import os
+import sys
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: nothing leaves this machine
+
+
+def flags() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, help="default: the first free one from 7860")
+    parser.add_argument("--host", default="localhost", help="0.0.0.0 lets other machines in")
+    parser.add_argument("--trace", metavar="FILE", help="open with this trace")
+    parser.add_argument("--demo", action="store_true", help="recorded runs only, no decoding")
+    parser.add_argument("--pair", default="smollm2-135m", help="the named pair that decodes")
+    parser.add_argument("--target", metavar="DIR", help="instead of --pair: a Llama ...")
+    parser.add_argument("--draft", metavar="DIR", help="... and its EAGLE head")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N")
+    parser.add_argument("--share", action="store_true", help="a public link through gradio's servers")
+    return parser
+
+
+def main() -> int:
+    parser = flags()
+    args = parser.parse_args()
+    if bool(args.target) != bool(args.draft):
+        parser.error("--target and --draft go together; give both, or --pair.")
+    from core.trace import TraceError
+    from treeviz.live import Source
+    from treeviz.page import LAUNCH, Options, build_page
+    try:
+        demo = build_page(Options(Source(args.pair, args.target, args.draft, args.device), args.demo, args.trace))
+    except TraceError as error:
+        print(error, file=sys.stderr)
+        return 2
+    demo.queue(max_size=32).launch(server_name=args.host, server_port=args.port, share=args.share, **LAUNCH)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

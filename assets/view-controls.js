@@ -1,0 +1,155 @@
+// The head of the view, its buttons, keys, theme and help. Belongs to TV.View and is mixed into it.
+
+TV.controls = {
+  button(name, text, action, className = '') {
+    const button = TV.make('button', `btn ${className}`, text);
+    button.dataset.action = name;
+    button.addEventListener('click', action);
+    return button;
+  },
+
+  controls() {
+    const step = by => { this.set({playing: false}); this.step(by); };
+    this.buttons = {
+      previous: this.button('previous', '⟨', () => step(-1)),
+      play: this.button('play', '▶', () => this.set({playing: !this.state.playing})),
+      next: this.button('next', '⟩', () => step(1)),
+    };
+    const speed = this.button('speed', '1×', () => {
+      const speeds = [0.5, 1, 2, 4];
+      this.set({speed: speeds[(speeds.indexOf(this.state.speed) + 1) % speeds.length]});
+    }, 'small');
+    this.buttons.speed = speed;
+    this.ref.control.append(...Object.values(this.buttons));
+    this.buttons.fit = this.button('fit', '⤢', () => this.tree.fit(!this.tree.whole));
+    this.buttons.zoomOut = this.button('zoomOut', '−', () => this.tree.scale(1 / 1.3));
+    this.buttons.zoomIn = this.button('zoomIn', '+', () => this.tree.scale(1.3));
+    this.ref.treetools.append(this.buttons.zoomOut, this.buttons.zoomIn, this.buttons.fit);
+    this.buttons.lang = this.button('lang', 'EN 中文', () => this.set({lang: this.state.lang === 'en' ? 'zh' : 'en'}), 'pill');
+    this.buttons.help = this.button('help', '?', () => this.help(), 'pill');
+    const menu = TV.make('details', 'tv-menu'), summary = TV.make('summary', 'btn pill', '⋯'), list = TV.make('div', 'list');
+    this.buttons.more = summary;
+    for (const [name, action] of [['link', () => this.copyLink()], ['save', () => TV.saveTrace(this)], ['svg', () => TV.saveSvg(this)],
+      ['png', () => TV.savePng(this)], ['maskPng', () => TV.saveMask(this)]]) {
+      this.buttons[name] = this.button(name, '', () => { menu.open = false; if (this.model) action(); }, 'item');
+      list.append(this.buttons[name]);
+    }
+    menu.append(summary, list);
+    menu.addEventListener('focusout', event => { if (!menu.contains(event.relatedTarget)) menu.open = false; });
+    const side = () => document.querySelector('.sidebar .toggle-button');
+    this.buttons.runs = this.button('runs', '', () => side()?.click(), 'pill runs');
+    if (side()) this.ref.tools.append(this.buttons.runs);
+    this.ref.tools.append(this.buttons.lang, this.buttons.help, menu);
+    this.ref.help.addEventListener('click', () => this.ref.help.close());
+    this.drawControls();
+  },
+
+  drawControls() {
+    const {playing, speed} = this.state, set = (name, text) => {
+      this.buttons[name].title = text; this.buttons[name].setAttribute('aria-label', text);
+    };
+    this.buttons.play.textContent = playing ? '❚❚' : '▶';
+    this.buttons.speed.textContent = `${speed}×`;
+    for (const name of ['previous', 'next', 'speed', 'fit', 'zoomIn', 'zoomOut', 'help', 'more']) set(name, this.t(name));
+    set('play', this.t(playing ? 'pause' : 'play'));
+    this.buttons.lang.setAttribute('aria-label', 'Language / 语言');
+    for (const name of ['runs', 'link', 'save', 'svg', 'png', 'maskPng']) this.buttons[name].textContent = this.t(name);
+    this.ref.treebox.title = '';
+  },
+
+  head() {
+    this.drawControls();
+    const {header, footer} = this.data, pills = [];
+    this.ref.run.replaceChildren();
+    if (header) {
+      const c = header.config, prompt = header.page.title || header.prompt.text;
+      const how = c.temperature > 1e-5 ? `${this.t('temperature')} ${c.temperature}` : this.t('greedy');
+      this.ref.run.append(TV.make('bdi', 'name', TV.clip(prompt.replace(/\s+/g, ' ').trim(), 64)),
+        ` · ${header.pair.name} · ${how} · top_k ${c.top_k}, depth ${c.depth}, ${c.total_tokens} ${this.t('nodes')}`);
+      const pill = (text, title, kind) => {
+        const node = TV.make('span', `pill ${kind || ''}`, text);
+        node.title = title;
+        pills.push(node);
+      };
+      if (footer) {
+        if (footer.check.lossless !== null) pill(this.t(footer.check.lossless ? 'lossless' : 'lossy'), footer.check.note || this.t('losslessHelp'), footer.check.lossless ? 'good' : 'bad');
+        if (footer.output.finish_reason === 'cancelled') pill(this.t('cancelled'), '');
+        pill(`${this.t('tau')} ${footer.summary.tau.toFixed(2)}`, this.t('tauHelp'));
+      } else pill(this.t('running'), '', 'busy');
+      if (this.data.rounds) pill(this.state.lang === 'zh' ? `第 ${this.state.round + 1} / ${this.data.rounds} 轮` : `Round ${this.state.round + 1} of ${this.data.rounds}`, '', 'count');
+    }
+    this.ref.pills.replaceChildren(...pills);
+  },
+
+  legend() {
+    if (this.legendLang === this.state.lang) return;
+    this.legendLang = this.state.lang;
+    this.ref.legend.replaceChildren(...['R', 's', 'e', 'k', 'p', 'a', 'x', 'b'].map(letter => {
+      const item = TV.make('span', '');
+      item.append(TV.make('i', `swatch s-${letter}`, TV.GLYPH[letter] || ''), this.t('state')[letter]);
+      return item;
+    }));
+  },
+
+  async copyLink() {
+    TV.writeHash(this);
+    try { await navigator.clipboard.writeText(location.href); this.toast(this.t('linked')); } catch { this.toast(location.href); }
+  },
+
+  toast(text) {
+    this.ref.toast.textContent = text; this.ref.toast.hidden = false;
+    clearTimeout(this.toasting);
+    this.toasting = setTimeout(() => { this.ref.toast.hidden = true; }, 2200);
+  },
+
+  help() {
+    const list = TV.make('dl', '');
+    for (const [key, text] of this.t('keys')) list.append(TV.make('dt', '', key), TV.make('dd', '', text));
+    this.ref.help.replaceChildren(TV.make('h2', '', this.t('help')), list, TV.make('p', 'soft', this.t('wheel')));
+    if (this.ref.help.open) this.ref.help.close(); else this.ref.help.showModal();
+  },
+
+  // Gradio marks the dark theme with a class on the body.
+  theme() {
+    const apply = () => {
+      this.ref.root.classList.toggle('dark', document.body.classList.contains('dark'));
+      this.palette = null;
+      if (this.model) this.panels.paint();
+    };
+    new MutationObserver(apply).observe(document.body, {attributes: true, attributeFilter: ['class']});
+    apply();
+  },
+
+  keys() {
+    const actions = {
+      ArrowLeft: () => { this.set({playing: false}); this.step(-1); }, ArrowRight: () => { this.set({playing: false}); this.step(1); },
+      '[': () => this.toRound(this.state.round - 1), ']': () => this.toRound(this.state.round + 1),
+      ArrowUp: () => this.walk('ArrowUp'), ArrowDown: () => this.walk('ArrowDown'),
+      Home: () => this.set({frame: 0}), End: () => this.set({frame: 1e6}), 0: () => this.tree.fit(!this.tree.whole),
+      ' ': () => this.set({playing: !this.state.playing}), Escape: () => this.set({pin: null, hover: null}), '?': () => this.help(),
+    };
+    const heard = event => {
+      if (!this.ref.root.isConnected) { document.removeEventListener('keydown', heard); return; }
+      const target = event.target, action = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
+      if (event.ctrlKey || event.metaKey || event.defaultPrevented || this.ref.help.open && event.key !== '?') return;
+      if (target.closest?.('input, textarea, select, [contenteditable], [role=slider], [role=listbox], [role=tab]:not(.tab)')) return;
+      if (!this.model || !this.ref.root.offsetParent) return;
+      const node = target.closest?.('[data-node]');
+      if ((event.key === 'Enter' || event.key === ' ') && node && this.ref.tree.contains(node)) {
+        event.preventDefault();
+        this.pin(Number(node.dataset.node));
+        return;
+      }
+      if (event.altKey) {
+        if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') { event.preventDefault(); this.descend(event.key === 'ArrowLeft'); }
+        return;
+      }
+      if (event.key === ' ' && target.closest?.('button, summary, a')) return;
+      if (!action) return;
+      event.preventDefault();
+      action();
+    };
+    document.addEventListener('keydown', heard);
+  },
+};
+Object.assign(TV.View.prototype, TV.controls);

@@ -1,0 +1,79 @@
+// What leaves the page: the trace, the tree as SVG and PNG, the mask as PNG, a link to exactly this view.
+
+TV.PAINTED = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'font-family', 'font-size', 'font-weight',
+  'text-anchor', 'visibility', 'display'];
+
+TV.download = (name, blob) => {
+  const link = TV.make('a');
+  link.href = URL.createObjectURL(blob); link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+};
+
+TV.fileName = (view, ending) => {
+  const words = (view.data.header.prompt.text.match(/[\p{L}\p{N}]+/gu) || ['run']).slice(-5).join('-').toLowerCase();
+  return `${words}-round-${view.state.round + 1}-${view.frame.kind}${ending}`;
+};
+
+// The tree as it stands, with its colours written into it, cropped to what there is.
+TV.treeSvg = view => {
+  const from = view.ref.tree, svg = from.cloneNode(true), size = view.tree.size, pad = 16;
+  const old = from.querySelectorAll('*'), fresh = svg.querySelectorAll('*');
+  fresh.forEach((node, i) => {
+    const style = getComputedStyle(old[i]);
+    for (const name of TV.PAINTED) node.setAttribute(name, style.getPropertyValue(name));
+    for (const name of ['class', 'tabindex', 'role', 'aria-level', 'aria-selected', 'aria-hidden']) node.removeAttribute(name);
+  });
+  const background = TV.svg('rect', {x: -pad, y: -pad, width: size.w + 2 * pad, height: size.h + 2 * pad, fill: TV.colours(view).card});
+  svg.querySelector('g').removeAttribute('transform');
+  svg.prepend(background);
+  for (const [name, value] of Object.entries({xmlns: 'http://www.w3.org/2000/svg', width: size.w + 2 * pad, height: size.h + 2 * pad,
+    viewBox: `${-pad} ${-pad} ${size.w + 2 * pad} ${size.h + 2 * pad}`})) svg.setAttribute(name, value);
+  for (const name of ['class', 'style', 'data-ref']) svg.removeAttribute(name);
+  return {text: new XMLSerializer().serializeToString(svg), width: size.w + 2 * pad, height: size.h + 2 * pad};
+};
+
+TV.saveSvg = view => TV.download(TV.fileName(view, '.svg'), new Blob([TV.treeSvg(view).text], {type: 'image/svg+xml'}));
+
+TV.savePng = view => {
+  const {text, width, height} = TV.treeSvg(view), image = new Image(), canvas = TV.make('canvas');
+  canvas.width = width * 2; canvas.height = height * 2;
+  image.onload = () => {
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob(blob => TV.download(TV.fileName(view, '.png'), blob));
+  };
+  image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(text);
+};
+
+TV.saveMask = view => {
+  const held = view.state.panel;
+  view.set({panel: 'mask'});
+  const from = view.panels.canvas, canvas = TV.make('canvas'), pen = canvas.getContext('2d');
+  canvas.width = from.width; canvas.height = from.height;
+  pen.fillStyle = TV.colours(view).card;
+  pen.fillRect(0, 0, canvas.width, canvas.height);
+  pen.drawImage(from, 0, 0);
+  view.set({panel: held});
+  canvas.toBlob(blob => TV.download(TV.fileName(view, '-mask.png'), blob));
+};
+
+TV.saveTrace = view => TV.download(TV.fileName(view, '').replace(/-round-.*/, '') + '.trace.jsonl',
+  new Blob([view.data.plain()], {type: 'application/x-ndjson'}));
+
+// -- the link --------------------------------------------------------------------------------------------------------
+
+TV.readHash = () => {
+  const hash = new URLSearchParams(location.hash.slice(1)), number = name => hash.has(name) && /^\d+$/.test(hash.get(name)) ? Number(hash.get(name)) : null;
+  return {run: hash.get('run'), round: number('round'), frame: number('frame'), pin: number('pin'), panel: hash.get('panel'), lang: hash.get('lang')};
+};
+
+TV.writeHash = view => {
+  const {round, frame, pin, panel, lang} = view.state, hash = new URLSearchParams();
+  const name = view.data.header?.page.name;
+  if (name) hash.set('run', name);
+  hash.set('round', round + 1); hash.set('frame', frame + 1);
+  if (pin !== null) hash.set('pin', pin);
+  if (panel) hash.set('panel', panel);
+  if (lang !== 'en') hash.set('lang', lang);
+  if (location.hash !== '#' + hash) history.replaceState(history.state, '', '#' + hash);
+};

@@ -1,0 +1,172 @@
+// The view: one state, and the parts that draw it. Focus is what is hovered, else what is pinned.
+
+TV.mount = (element, props, watch, trigger) => {
+  const view = new TV.View(element, trigger);
+  watch('value', () => view.read(props.value));
+  view.read(props.value);
+};
+
+TV.View = class {
+  constructor(element, trigger) {
+    this.ref = {};
+    element.querySelector('.tv').treeviz = this;
+    for (const node of element.querySelectorAll('[data-ref]')) this.ref[node.dataset.ref] = node;
+    this.trigger = trigger;
+    this.data = new TV.Data();
+    this.link = TV.readHash();
+    const language = this.link.lang ?? ((navigator.language || 'en').startsWith('zh') ? 'zh' : 'en');
+    this.state = {round: 0, frame: 0, pin: null, hover: null, panel: this.link.panel, lang: TV.WORDS[language] ? language : 'en',
+      playing: false, speed: 1};
+    this.calm = matchMedia('(prefers-reduced-motion: reduce)');
+    this.tree = new TV.Tree(this); this.stream = new TV.Stream(this); this.timeline = new TV.Timeline(this);
+    this.panels = new TV.Panels(this); this.details = new TV.Details(this); this.saying = new TV.Saying(this);
+    this.controls(); this.theme(); this.keys();
+  }
+
+  save() { if (this.data.header) TV.saveTrace(this); }
+  t(key) { return TV.WORDS[this.state.lang][key]; }
+  get moves() { return !this.calm.matches; }
+  get model() { return this.data.rounds ? this.data.round(Math.min(this.state.round, this.data.rounds - 1)) : null; }
+  get frame() { return this.model?.frames[this.state.frame]; }
+
+  // -- data in ---------------------------------------------------------------------------------------------------
+
+  read(text) {
+    const before = this.data.rounds, following = before > 0 && this.following(), what = this.data.read(text);
+    if (what === 'same') return;
+    const s = this.state;
+    if (what === 'new') {
+      Object.assign(s, {round: 0, frame: 0, pin: null, hover: null, playing: false});
+      this.tree.touched = false; this.opened = false;
+    }
+    const live = !this.data.footer;
+    if (this.data.rounds && !this.opened) {
+      this.opened = true;
+      const wanted = this.link.run, name = this.data.header.page.name;
+      if (wanted && wanted !== name && !this.asked) { this.asked = true; this.trigger('select', {run: wanted}); }
+      this.open(live);
+    } else if (following && this.data.rounds > before) {
+      Object.assign(s, {round: this.data.rounds - 1, pin: null});
+      s.frame = this.frameOf('accept');
+    }
+    this.stream.run(what === 'more'); this.timeline.run(what === 'more');
+    this.draw('round');
+  }
+
+  // Where a run opens: at the link's place, else at the first round that has something to show.
+  open(live) {
+    const s = this.state, link = this.link, name = this.data.header.page.name;
+    const lines = this.data.lines, telling = lines.findIndex(line => line.round.accept.length > 1);
+    s.round = live ? 0 : Math.max(0, telling);
+    if (!live && link.round !== null && (link.run ?? '') === (name ?? '')) {
+      s.round = Math.min(Math.max(link.round - 1, 0), lines.length - 1);
+      s.frame = Math.min(Math.max((link.frame ?? 1) - 1, 0), this.model.frames.length - 1);
+      s.pin = link.pin !== null && link.pin <= this.model.bonus && this.model.state(s.frame, link.pin) !== '.' ? link.pin : null;
+      this.link = {};
+      return;
+    }
+    s.frame = this.frameOf('accept');
+  }
+
+  frameOf(kind) { return Math.max(0, this.model.frames.findIndex(frame => frame.kind === kind)); }
+  following() { return this.state.round === this.data.rounds - 1 && ['accept', 'commit'].includes(this.frame.kind) && this.state.pin === null; }
+
+  // -- state -----------------------------------------------------------------------------------------------------
+
+  set(changes) {
+    const s = this.state, old = {...s};
+    Object.assign(s, changes);
+    if (!this.model) { this.head(); return; }
+    const last = this.model.frames.length - 1;
+    s.frame = Math.max(0, Math.min(s.frame, last));
+    if (s.round !== old.round) { s.hover = null; if (!('pin' in changes)) s.pin = null; }
+    if (s.pin !== null && this.model.state(s.frame, s.pin) === '.') s.pin = null;
+    if (s.lang !== old.lang) { this.timeline.key = null; this.stream.run(false); this.timeline.run(false); this.draw('round'); }
+    else if (s.round !== old.round) this.draw('round');
+    else if (s.frame !== old.frame || s.panel !== old.panel) this.draw('frame');
+    else if (s.pin !== old.pin || s.hover !== old.hover) this.draw('focus');
+    if (['round', 'frame', 'pin', 'panel', 'lang'].some(name => s[name] !== old[name])) {
+      clearTimeout(this.hashing);
+      this.hashing = setTimeout(() => TV.writeHash(this), 250);
+    }
+    if (s.playing !== old.playing || s.speed !== old.speed) this.drawControls();
+    if (s.playing && !old.playing) this.tick();
+  }
+
+  draw(what) {
+    this.ref.empty.hidden = this.data.rounds > 0;
+    this.ref.empty.textContent = this.data.header ? this.t('waiting') : this.t('empty');
+    this.ref.root.classList.toggle('blank', !this.data.rounds);
+    if (what === 'round') this.head();
+    const m = this.model, s = this.state;
+    if (!m) { this.stream.round(); return; }
+    if (what === 'round') {
+      this.ref.root.lang = s.lang;
+      if (this.drawn !== m) { this.tree.round(m); this.drawn = m; }
+      this.stream.round(); this.timeline.round(m); this.legend();
+    }
+    if (what !== 'focus') {
+      const kind = this.frame.kind;
+      this.ref.root.dataset.kind = kind;
+      this.ref.treetitle.textContent = this.t('title')[kind];
+      this.ref.unit.textContent = this.t('unit')[TV.unitOf(kind, m)];
+      this.tree.frame(m, s.frame); this.timeline.frame(m, s.frame); this.panels.frame(m); this.saying.frame(m, s.frame);
+    }
+    const focus = s.hover ?? s.pin;
+    this.tree.focus(m, focus, s.pin); this.stream.focus(m, focus); this.panels.focus(m, focus); this.details.focus(m, focus, s.pin);
+    for (const token of this.ref.say.querySelectorAll('[data-node]')) token.classList.toggle('me', Number(token.dataset.node) === focus);
+  }
+
+  hover(id) { if (id !== this.state.hover) this.set({hover: id !== null && this.model && this.model.state(this.state.frame, id) === '.' ? null : id}); }
+  pin(id) { this.set({pin: this.state.pin === id ? null : id}); }
+
+  step(by) {
+    const s = this.state, m = this.model;
+    if (!m) return false;
+    let {round, frame} = s;
+    frame += by;
+    if (frame < 0 && round > 0) { round--; frame = this.data.round(round).frames.length - 1; }
+    else if (frame >= m.frames.length && round < this.data.rounds - 1) { round++; frame = 0; }
+    if (frame < 0 || frame >= this.data.round(round).frames.length) return false;
+    this.set({round, frame, hover: null});
+    return true;
+  }
+
+  // To another round, at the same kind of frame.
+  toRound(round) {
+    if (!this.model || round < 0 || round >= this.data.rounds) return;
+    const now = this.frame, frames = this.data.round(round).frames;
+    const same = frames.findIndex(frame => frame.kind === now.kind && frame.layer === now.layer);
+    this.set({round, frame: same < 0 ? frames.length - 3 : same, hover: null});
+  }
+
+  jump(round, id) {
+    const there = this.data.round(round), frame = there.frames.findIndex(frame => frame.kind === 'accept');
+    this.set({round, frame, pin: id, hover: null, playing: false});
+    this.tree.reveal(id);
+  }
+
+  tick() {
+    clearTimeout(this.playing);
+    this.playing = setTimeout(() => {
+      if (!this.state.playing || !this.ref.root.isConnected) return;
+      if (this.step(1)) this.tick(); else this.set({playing: false});
+    }, 1700 / this.state.speed);
+  }
+
+  // Up and down between siblings and cousins of a layer; with Alt, or from a box, to the parent and the first child.
+  walk(key) {
+    const m = this.model, now = this.state.pin ?? 0, s = this.state;
+    const column = [...m.place].filter(([id, p]) => p.depth === m.depth(now) && m.state(s.frame, id) !== '.').sort((a, b) => a[1].y - b[1].y).map(([id]) => id);
+    const at = column.indexOf(now), next = column[at + (key === 'ArrowUp' ? -1 : 1)];
+    if (s.pin === null) this.set({pin: 0});
+    else if (next !== undefined) this.set({pin: next});
+    if (this.state.pin !== null) { this.tree.reveal(this.state.pin); this.tree.nodes.get(this.state.pin)?.g.focus({preventScroll: true}); }
+  }
+
+  descend(up) {
+    const m = this.model, now = this.state.pin ?? 0, s = this.state;
+    const next = up ? m.parent[now] : [...m.place.keys()].find(id => m.parent[id] === now && m.state(s.frame, id) !== '.');
+    if (next !== undefined && next >= 0) { this.set({pin: next}); this.tree.reveal(next); this.tree.nodes.get(next)?.g.focus({preventScroll: true}); }
+  }
+};

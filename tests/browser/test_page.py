@@ -1,0 +1,256 @@
+"""The page in a real browser: stepping, linking, pinning, links, hostile tokens, phones, live decoding."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.trace import Trace
+from tests.trace_maker import make_trace
+
+pytestmark = pytest.mark.timeout(170)
+HOSTILE = ["${7*7}", "{{7*7}}", "`", "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\n", "\x00", "\\u0041",
+           "\u202eabc", "\u05e9\u05dc\u05d5\u05dd", b"\xf0\x9f", b"\x98\x80", "<|im_end|>", " ", "\t", "&lt;", "'\"", "中文", "a" * 60, ""]
+
+
+def now(page):
+    return page.eval_on_selector(".tv", "e => { const v = e.treeviz, s = v.state; return {round: s.round, frame: s.frame, kind: "
+                                 "v.frame.kind, pin: s.pin, hover: s.hover, rounds: v.data.rounds}; }")
+
+
+def sentence(page):
+    return page.text_content(".tv-say")
+
+
+def test_opens_on_a_recorded_run_without_torch(visit, server):
+    page = visit.open()
+    assert now(page)["kind"] == "accept" and now(page)["rounds"] == 4
+    assert "the target" in sentence(page)
+    assert page.text_content(".tv-stream .prompt")
+    assert page.text_content(".tv-file").startswith("core/verify.py")
+    maps = Path(f"/proc/{server[1].pid}/maps")
+    if maps.exists():
+        assert "libtorch" not in maps.read_text()
+
+
+def test_steps_every_frame_there_and_back(visit):
+    page = visit.open()
+    page.keyboard.press("Home")
+    frames = page.locator(".tv-strip .chip").count()
+    assert frames == 2 * 4 - 1 + 6
+    seen = []
+    for i in range(frames):
+        assert now(page)["frame"] == i and page.locator(".tv-strip .chip.now").count() == 1
+        seen.append(sentence(page))
+        page.keyboard.press("ArrowRight") if i % 2 else page.click("[data-action=next]")
+    assert len(set(seen)) == frames, "every frame has a sentence of its own"
+    assert now(page)["round"] == 1 and now(page)["frame"] == 0
+    for i in reversed(range(frames)):
+        page.keyboard.press("ArrowLeft") if i % 2 else page.click("[data-action=previous]")
+        assert now(page)["frame"] == i and sentence(page) == seen[i]
+
+
+def test_tree_grows_and_shows_every_state(visit):
+    page = visit.open()
+    page.keyboard.press("Home")
+    shown = []
+    for _ in range(page.locator(".tv-strip .chip").count()):
+        shown.append(page.locator(".tv-tree .n:not(.s-none)").count())
+        page.keyboard.press("ArrowRight")
+    assert shown[0] == 1 and shown == sorted(shown)
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".tv-tree .n.s-R").count() == 1 and page.locator(".tv-tree .n.s-b").count() == 1
+    assert page.locator(".tv-tree .n.s-a").count() == 3
+
+
+def test_hover_links_the_views(visit):
+    page = visit.open()
+    page.keyboard.press("End")  # commit
+    page.keyboard.press("ArrowLeft")
+    node = page.locator(".tv-tree .n.s-a").first
+    node.hover()
+    id = int(node.get_attribute("data-node"))
+    assert now(page)["hover"] == id
+    assert "me" in node.get_attribute("class")
+    assert page.locator(".tv-stream .piece.me").count() == 1
+    label = page.eval_on_selector(".tv", f"e => e.treeviz.model.label({id})")
+    assert label in page.text_content(".tv-details h2")
+    assert page.get_attribute(".tv-canvas", "data-row") == str(page.eval_on_selector(".tv", f"e => e.treeviz.model.rowOf.get({id})"))
+    page.hover(".tv-canvas", position={"x": 200, "y": 120})  # and from the mask to the tree
+    row = now(page)["hover"]
+    assert page.locator(f".tv-tree .n.me[data-node='{row}']").count() == 1
+    assert "may" in page.text_content(".tv-caption")
+    page.hover(".tv-say .tok >> nth=1")
+    assert now(page)["hover"] is not None
+    page.hover(".tv-head h1")
+    assert now(page)["hover"] is None
+
+
+def test_click_pins_and_escape_clears(visit):
+    page = visit.open()
+    node = page.locator(".tv-tree .n.s-k").first
+    id = int(node.get_attribute("data-node"))
+    node.click()
+    page.hover(".tv-head h1")
+    assert now(page)["pin"] == id and "kept" in page.text_content(".tv-details")
+    page.keyboard.press("Escape")
+    assert now(page)["pin"] is None
+
+
+def test_tokens_and_bars_jump_to_their_round(visit):
+    page = visit.open()
+    page.click(".tv-stream .piece[data-round='2'] >> nth=0")
+    assert now(page)["round"] == 2 and now(page)["pin"] is not None
+    page.click(".tv-bars .bar >> nth=3")
+    assert now(page)["round"] == 3
+    page.keyboard.press("[")
+    assert now(page)["round"] == 2
+    page.keyboard.press("]")
+    page.keyboard.press("]")
+    assert now(page)["round"] == 3, "the last round is the last"
+
+
+def test_play_help_and_language(visit):
+    page = visit.open()
+    page.keyboard.press("Home")
+    page.click("[data-action=speed]")
+    page.click("[data-action=speed]")
+    page.click(".tv-head h1")
+    page.keyboard.press(" ")
+    page.wait_for_function("document.querySelector('.tv').treeviz.state.frame >= 2")
+    page.keyboard.press(" ")
+    page.keyboard.press("?")
+    assert page.is_visible(".tv-help")
+    page.keyboard.press("Escape")
+    assert not page.is_visible(".tv-help")
+    page.click("[data-action=lang]")
+    assert re.search("[\u4e00-\u9fff]", sentence(page)) and "根" in page.text_content(".tv-strip")
+
+
+def test_link_restores_the_view(visit):
+    page = visit.open()
+    page.keyboard.press("]")
+    page.keyboard.press("ArrowLeft")
+    page.locator(".tv-tree .n.s-k").nth(2).click()
+    before = now(page)
+    page.wait_for_function("location.hash.includes('pin')")
+    again = visit.open(page.evaluate("location.hash"))
+    assert {**now(again), "hover": None} == {**before, "hover": None}
+
+
+def test_every_panel(visit):
+    page = visit.open()
+    for name in ("rows", "paths", "cache", "scores", "mask"):
+        page.click(f".tv-tabs [data-panel={name}]")
+        assert page.locator(f".tv-tabs .now[data-panel={name}]").count() == 1
+        assert page.text_content(".tv-caption")
+    page.click(".tv-tabs [data-panel=rows]")
+    page.hover("table.rows tbody tr >> nth=3")
+    assert page.locator(".tv-tree .n.me").count() == 1
+
+
+def test_hostile_tokens_stay_text(visit, folder):
+    page = visit.open()
+    path = folder / "hostile.jsonl"
+    make_trace(words=HOSTILE, rounds=5, top_k=4, depth=2, total_tokens=12).save(path)
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds === 5")
+    for _ in range(5 * 12):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    for name in ("rows", "paths", "mask"):
+        page.click(f".tv-tabs [data-panel={name}]")
+    page.locator(".tv-tree .n.s-k").first.click()
+    text = page.text_content(".tv-view, #tv-view")
+    assert "49" not in page.text_content(".tv-stream").replace("${7*7}", "").replace("{{7*7}}", "")
+    assert "${7*7}" in text or "{{7*7}}" in text
+    assert page.locator(".tv img, .tv script").count() == 0
+    assert page.locator(".tv-tree text", has_text="\x00").count() == 0
+
+
+def test_a_wrong_file_gets_a_sentence_and_the_run_stays(visit, folder):
+    page = visit.open()
+    bad = folder / "bad.json"
+    bad.write_text('{"format": "eagle2-trace", "schema_version": 9, "rounds": []}')
+    page.set_input_files("input[type=file]", str(bad))
+    page.wait_for_selector(".tv-message[data-kind=error]", state="attached")
+    assert "schema_version" in page.text_content(".tv-message")
+    assert now(page)["rounds"] == 4
+
+
+def test_save_gives_the_trace_back(visit, folder):
+    page = visit.open()
+    with page.expect_download() as download:
+        page.evaluate("document.querySelector('.tv').treeviz.save()")
+    path = folder / "saved.jsonl"
+    download.value.save_as(path)
+    assert Trace.load(path) == Trace.load(folder / "opening.json.gz")
+
+
+def test_pictures_can_be_saved(visit, folder):
+    page = visit.open()
+    for name, ending in (("svg", ".svg"), ("png", ".png"), ("maskPng", ".png")):
+        page.click(".tv-menu summary")
+        with page.expect_download() as download:
+            page.click(f"[data-action={name}]")
+        path = folder / f"picture{name}{ending}"
+        download.value.save_as(path)
+        assert path.read_bytes()[:4] in (b"\x89PNG", b"<svg") and path.stat().st_size > 2000
+
+
+@pytest.mark.parametrize("width", [390, 1024])
+def test_no_sideways_scrolling(visit, width):
+    page = visit.open(width=width, height=844, has_touch=width == 390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 390:  # a tap does what a hover does
+        page.locator(".tv-tree .n.s-R").tap()
+        assert now(page)["pin"] == 0
+        assert page.locator("[data-action=next]").bounding_box()["height"] >= 40
+
+
+def test_dark_theme(visit):
+    page = visit.open(theme="dark")
+    assert page.locator(".tv.dark").count() == 1
+    light, dark = "rgb(255, 255, 255)", page.eval_on_selector(".tv-card", "e => getComputedStyle(e).backgroundColor")
+    assert dark != light
+
+
+def test_run_tab_has_charts(visit):
+    page = visit.open()
+    page.get_by_role("tab", name="The whole run").click()
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 4", timeout=40000)
+    page.get_by_role("tab", name="Inside a round").click()
+    page.wait_for_selector(".tv-tree .n")
+    assert now(page)["rounds"] == 4
+
+
+def open_sidebar(page):
+    page.click("[data-action=runs]")
+    page.wait_for_selector("button:has-text('Decode'):visible >> nth=0")
+
+
+def test_live_decoding_streams_stops_and_tells_errors(visit):
+    page = visit.open()
+    open_sidebar(page)
+    page.get_by_role("button", name="Decode", exact=True).click()  # a chat, but this tokenizer has no template
+    page.wait_for_selector(".tv-message[data-kind=error]", timeout=60000)
+    assert "chat template" in page.text_content(".tv-message") and now(page)["rounds"] == 4, "the last good run stays"
+
+    page.get_by_label("As a chat message").uncheck()
+    page.get_by_label("Prompt").fill("abcdefgh")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Sampling and length").click()
+    page.get_by_label("number input for max_new_tokens").fill("400")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Decode", exact=True).click()
+    page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
+    page.click(".tv-head h1")
+    page.click(".tv-bars .bar >> nth=0")
+    page.keyboard.press("Home")
+    rounds = now(page)["rounds"]
+    page.wait_for_function(f"document.querySelector('.tv').treeviz.data.rounds > {rounds}")
+    assert now(page)["round"] == 0 and now(page)["frame"] == 0, "new rounds do not move what one looks at"
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.wait_for_selector(".tv-message[data-kind=ok]")
+    assert page.evaluate("document.querySelector('.tv').treeviz.data.footer.output.finish_reason") == "cancelled"
+    assert "stopped" in page.text_content(".tv-pills")

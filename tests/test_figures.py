@@ -1,0 +1,39 @@
+"""The plotly figures: they hold what the trace says, and hostile text stays text."""
+
+import pytest
+
+from tests.trace_maker import make_trace
+from treeviz import figures
+
+
+@pytest.fixture(scope="module", params=[0.0, 1.0])
+def trace(request):
+    return make_trace(temperature=request.param)
+
+
+def test_tree_figure(trace):
+    for r in trace.rounds:
+        shown = {node for part in figures.tree_figure(r, trace).data if part.customdata is not None for node in part.customdata}
+        assert set(r.tree.candidate) | {len(r.candidates.token) + 1} <= shown
+    assert figures.tree_figure(trace.rounds[0]).to_json()  # without the trace: numbers for tokens
+
+
+def test_mask_figure(trace):
+    r = trace.rounds[0]
+    z = figures.mask_figure(r, trace).data[0].z
+    assert [[bool(v) for v in row] for row in z] == [r.mask_row(i) for i in range(len(r.tree.mask))]
+
+
+def test_charts_add_up(trace):
+    accepted = figures.accepted_figure(trace)
+    assert sum(accepted.data[0].y) == sum(r.accept.length for r in trace.rounds)
+    assert figures.pace_figure(trace).data[0].y[-1] == 1 + sum(r.accept.length + 1 for r in trace.rounds)
+    assert abs(sum(bar.x[0] for bar in figures.time_figure(trace).data) - 1) < 1e-9
+    assert figures.depth_figure(trace).data[0].y[0] <= 1
+
+
+def test_hostile_text():
+    trace = make_trace(words=["<b>x</b>", "<a href='javascript:x'>", "&amp;", *[f" {i}" for i in range(14)]])
+    for r in trace.rounds:
+        for figure in (figures.tree_figure(r, trace), figures.mask_figure(r, trace), figures.accepted_figure(trace)):
+            assert "<b>x" not in figure.to_json() and "<a href" not in figure.to_json()

@@ -1,0 +1,150 @@
+"""Plotly figures: a round's tree and mask, and the charts of a run. For the page's second tab and for notebooks.
+
+Backgrounds are transparent and inks are middle greys, so that a figure reads on light and on dark.
+"""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from .frames import frames
+from .layout import boxes, layout
+from .words import number, show
+
+INK, GRID = "#7d8590", "rgba(125,133,144,.25)"
+BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#D55E00", "#E69F00", "#CC79A7"
+STATE = {  # letter of frames.py: (name, marker symbol, fill, outline)
+    "R": ("root", "square", "#444b54", "#444b54"), "k": ("kept", "circle", SKY, BLUE),
+    "e": ("expanded", "circle", PURPLE, PURPLE), "s": ("scored", "circle-open", INK, INK),
+    "p": ("pruned", "circle-open-dot", INK, INK), "a": ("accepted", "diamond", GREEN, GREEN),
+    "x": ("rejected", "x", VERMILION, VERMILION), "b": ("bonus", "star", ORANGE, ORANGE),
+}
+
+
+def _figure(title: str, **layout_) -> go.Figure:
+    figure = go.Figure()
+    figure.update_layout(template="none", title=dict(text=title, font=dict(size=15), x=0.02, xanchor="left"),
+                         font=dict(family="Inter, Helvetica Neue, Arial, sans-serif", color=INK, size=12),
+                         paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+                         margin=dict(l=52, r=18, t=48, b=46), height=330, **layout_)
+    figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRID)
+    figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRID)
+    return figure
+
+
+def _plain(text: str) -> str:
+    """Text that plotly shows as it is: it reads a few tags and entities."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _label(trace, token: int) -> str:
+    return _plain(show(trace.token(token)) if trace is not None else f"#{token}")
+
+
+def tree_figure(r, trace=None, frame: int = -2) -> go.Figure:
+    """The tree of round `r` at a frame (by default `accept`). Pass the trace for the tokens' texts."""
+    place, parent = layout(r), boxes(r)
+    states = frames(r, not r.accept.tests)[frame].states
+    tokens = [r.root, *r.candidates.token, r.accept.bonus]
+    figure = _figure(f"Round {r.index + 1}: the draft tree", showlegend=True, legend=dict(orientation="h", y=-0.02))
+    there = [node for node in place if states[node] != "."]
+    x, y = [], []
+    for node in there:
+        if parent[node] >= 0:
+            (x1, y1), (x2, y2) = place[parent[node]], place[node]
+            x += [x1, x2, None]
+            y += [y1, y2, None]
+    figure.add_scatter(x=x, y=y, mode="lines", line=dict(color=GRID, width=1.2), hoverinfo="skip", showlegend=False)
+    for letter, (name, symbol, fill, outline) in STATE.items():
+        nodes = [node for node in there if states[node] == letter]
+        if not nodes:
+            continue
+        scores = [r.candidates.score[n - 1] if 0 < n <= len(r.candidates.token) else 0.0 for n in nodes]
+        figure.add_scatter(
+            x=[place[n][0] for n in nodes], y=[place[n][1] for n in nodes], mode="markers+text", name=name,
+            marker=dict(symbol=symbol, size=9, color=fill, line=dict(color=outline, width=1.2)), customdata=nodes,
+            text=[_label(trace, tokens[n]) for n in nodes], textposition="middle right", textfont=dict(size=10),
+            hovertext=[f"{_label(trace, tokens[n])}<br>{name}, score {number(s)}" for n, s in zip(nodes, scores)],
+            hoverinfo="text")
+    deepest = max(depth for depth, _ in place.values())
+    figure.update_xaxes(visible=False, range=[-0.3, deepest + 0.9])
+    figure.update_yaxes(visible=False, autorange="reversed")
+    figure.update_layout(height=max(360, int(19 * (max(y for _, y in place.values()) + 4))), margin=dict(l=12, r=12))
+    return figure
+
+
+def mask_figure(r, trace=None) -> go.Figure:
+    """The tree mask of round `r`: 1 where a row may look at a column, 2 on the accepted path."""
+    rows, accepted = range(len(r.tree.mask)), set(r.accept.path)
+    values = [[(2 if i in accepted else 1) if on else 0 for on in r.mask_row(i)] for i in rows]
+    names = [f"{i} {_label(trace, token)}" for i, token in enumerate(r.tokens)]
+    figure = _figure(f"Round {r.index + 1}: row may look at column")
+    figure.add_heatmap(z=values, zmin=0, zmax=2, xgap=1, ygap=1, showscale=False,
+                       colorscale=[[0, "rgba(125,133,144,.10)"], [0.49, "rgba(125,133,144,.10)"], [0.5, BLUE], [0.99, BLUE],
+                                   [1, GREEN]],
+                       hovertext=[[f"row {names[i]}<br>column {names[j]}<br>{'may look' if values[i][j] else 'may not look'}"
+                                   for j in rows] for i in rows], hoverinfo="text")
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", showgrid=False, title="row")
+    figure.update_xaxes(constrain="domain", showgrid=False, title="column")
+    figure.update_layout(height=480)
+    return figure
+
+
+# -- the run ---------------------------------------------------------------------------------------------------------
+
+def accepted_figure(trace) -> go.Figure:
+    """Accepted length per round, the bonus on top of it."""
+    figure = _figure("Tokens per round: accepted, and one bonus", barmode="stack", showlegend=True,
+                     legend=dict(orientation="h", y=-0.2))
+    x = [r.index + 1 for r in trace.rounds]
+    texts = [_plain("".join(show(trace.token(t)) for t in r.committed[1:])) for r in trace.rounds]
+    figure.add_bar(x=x, y=[r.accept.length for r in trace.rounds], name="accepted", marker_color=BLUE, hovertext=texts)
+    figure.add_bar(x=x, y=[1] * len(x), name="bonus", marker_color=ORANGE, marker_pattern_shape="/",
+                   hovertext=[_label(trace, r.accept.bonus) for r in trace.rounds])
+    figure.add_hline(y=trace.summary.tau, line=dict(color=GREEN, dash="dash"), annotation_text=f"tau {trace.summary.tau:.2f}",
+                     annotation_font_color=GREEN)
+    figure.update_xaxes(title="round")
+    figure.update_yaxes(title="tokens")
+    return figure
+
+
+def depth_figure(trace) -> go.Figure:
+    """The share of rounds that accepted at least that many drafted tokens."""
+    figure = _figure("Acceptance by depth: rounds that got at least this far")
+    counts, rounds = trace.summary.accepted_by_depth, max(1, trace.summary.rounds)
+    figure.add_bar(x=list(range(1, len(counts) + 1)), y=[n / rounds for n in counts], marker_color=GREEN,
+                   hovertext=[f"{n} of {rounds} rounds" for n in counts])
+    figure.update_xaxes(title="drafted tokens accepted, at least", dtick=1)
+    figure.update_yaxes(title="share of rounds", tickformat=".0%", range=[0, 1])
+    return figure
+
+
+def time_figure(trace) -> go.Figure:
+    """Where the time of the rounds went."""
+    seconds = trace.summary.seconds
+    parts = [("draft", "head: draft", PURPLE, ""), ("verify", "target: verify", BLUE, ""), ("tree", "tree: re-rank, flatten", INK, "/"),
+             ("accept", "accept", GREEN, "x"), ("commit", "commit", ORANGE, ".")]
+    total = sum(seconds.get(key, 0) for key, *_ in parts) or 1.0
+    figure = _figure(f"Time of the rounds: {total:.1f} s on {_plain(trace.pair.device)}", barmode="stack", showlegend=True,
+                     legend=dict(orientation="h", y=-0.25, traceorder="normal"))
+    for key, name, colour, pattern in parts:
+        share = seconds.get(key, 0) / total
+        figure.add_bar(x=[share], y=[""], orientation="h", name=f"{name} {share:.1%}", marker_color=colour,
+                       marker_pattern_shape=pattern, hovertext=f"{seconds.get(key, 0):.3f} s")
+    figure.update_xaxes(tickformat=".0%", range=[0, 1])
+    return figure
+
+
+def pace_figure(trace) -> go.Figure:
+    """Tokens written against passes of the target, beside plain decoding's one token a pass."""
+    figure = _figure("Tokens against passes of the target", showlegend=True, legend=dict(orientation="h", y=-0.2))
+    total, y = 1, [1]
+    for r in trace.rounds:
+        total += r.accept.length + 1
+        y.append(total)
+    x = list(range(1, len(y) + 1))
+    figure.add_scatter(x=x, y=y, mode="lines+markers", name="EAGLE-2", line=dict(color=BLUE, width=2.5), marker=dict(size=5))
+    figure.add_scatter(x=x, y=x, mode="lines", name="plain decoding", line=dict(color=INK, dash="dot"))
+    figure.update_xaxes(title="passes of the target, the prefill first")
+    figure.update_yaxes(title="tokens")
+    return figure

@@ -1,0 +1,49 @@
+"""The recorded runs that come with the program, and traces that a person brings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from core.trace import Trace
+
+from .lines import page_lines
+
+HOME = Path(__file__).resolve().parent.parent / "assets" / "traces"
+ENDINGS = (".json.gz", ".jsonl.gz", ".jsonl", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    name: str
+    path: Path
+    sentence: str
+
+
+def recorded(extra: str | None = None) -> list[Recorded]:
+    """The runs on offer, those listed in `gallery.json` first and in its order; `extra` is a file of the user's."""
+    try:
+        told = json.loads((HOME / "gallery.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        told = {}
+    found = {_name(path): path for path in sorted(HOME.glob("*")) if path.name.endswith(ENDINGS) and _name(path) != "gallery"}
+    runs = [Recorded(name, found[name], told[name]) for name in told if name in found]
+    runs += [Recorded(name, path, name) for name, path in found.items() if name not in told]
+    if extra:
+        runs.insert(0, Recorded(_name(Path(extra)), Path(extra), f"Your file {Path(extra).name}"))
+    return runs
+
+
+@lru_cache(maxsize=16)
+def lines_of(path: Path, name: str = "") -> str:
+    """The page lines of a trace file. Raises TraceError, one sentence."""
+    return page_lines(Trace.load(path), name)
+
+
+def _name(path: Path) -> str:
+    for ending in ENDINGS:
+        if path.name.endswith(ending):
+            return path.name.removesuffix(ending)
+    return path.name
