@@ -148,16 +148,15 @@ class _Recorder:
 
     def _verified(self, stage: decoder.Verified) -> TreeVerified:
         """Probabilities at the run's temperature, before top-p and top-k."""
-        logits = stage.logits.float() / (1.0 if self.config.greedy else self.config.temperature)
-        total = logits.logsumexp(dim=-1)                                           # [rows]
-        best, ids = logits.topk(min(TOP, logits.shape[-1]), dim=-1)                # [rows, 5]
-        parent, token = (column[1:].to(logits.device) for column in (stage.tree.parent, stage.tree.token))
-        own = (logits[parent, token] - total[parent]).exp()                        # [rows - 1]
-        shares = _digits((best - total[:, None]).exp().clamp(max=1))
-        top = [[list(pair) for pair in zip(row, share)] for row, share in zip(ids.tolist(), shares)]
-        argmax = stage.argmax.tolist()
-        seen = self.words.new(argmax + [i for row in ids.tolist() for i in row])
-        return TreeVerified(argmax, [1.0, *_digits(own.clamp(max=1))], top, seen)
+        logits = stage.logits.float()
+        p = (logits if self.config.greedy else logits / self.config.temperature).softmax(dim=-1)  # [rows, vocab]
+        best, ids = _top(p, min(TOP, p.shape[-1]))                                 # [rows, 5]
+        parent, token = (column[1:].to(p.device) for column in (stage.tree.parent, stage.tree.token))
+        own = p[parent, token]                                                     # [rows - 1]
+        ids, argmax = ids.tolist(), stage.argmax.tolist()
+        top = [[list(pair) for pair in zip(row, share)] for row, share in zip(ids, _digits(best))]
+        seen = self.words.new(argmax + [i for row in ids for i in row])
+        return TreeVerified(argmax, [1.0, *_digits(own)], top, seen)
 
 
 def _pruned(tree: Tree, prefix: int) -> TreePruned:
@@ -167,6 +166,18 @@ def _pruned(tree: Tree, prefix: int) -> TreePruned:
         position_ids=(tree.depth + prefix).tolist(), mask=[row.tobytes().hex() for row in packed],
         retrieve_indices=tree.retrieve_indices.tolist(), cutoff=round(tree.cutoff, 6),
     )
+
+
+def _top(p: Tensor, count: int, block: int = 128) -> tuple[Tensor, Tensor]:
+    """p.topk(count) along the last axis, by way of block maxima: eight times as fast on a CPU, where the plain one
+    would be most of what recording costs. The `count` best are in the `count` blocks with the best maxima."""
+    rows, vocab = p.shape
+    if vocab % block or vocab // block < count:
+        return p.topk(count, dim=-1)
+    blocks = p.view(rows, -1, block)
+    chosen = blocks.amax(dim=-1).topk(count, dim=-1).indices                       # [rows, count]
+    best, place = blocks[torch.arange(rows, device=p.device)[:, None], chosen].flatten(1).topk(count, dim=-1)
+    return best, chosen.gather(1, place // block) * block + place % block
 
 
 def _digits(values: Tensor) -> list:

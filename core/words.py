@@ -7,7 +7,6 @@ Everything is derived from the tokenizer object; there is no table per model.
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cached_property
 
@@ -54,7 +53,7 @@ class Words:
     @cached_property
     def _byte_level(self) -> bool:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        return backend is not None and "ByteLevel" in json.dumps(json.loads(backend.to_str()).get("decoder"))
+        return backend is not None and b"ByteLevel" in backend.decoder.__getstate__()
 
     @cached_property
     def _byte_of(self) -> dict[str, int]:
