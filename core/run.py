@@ -99,10 +99,10 @@ def _check_writable(path: str | None) -> None:
         return
     if not path.endswith((".json", ".json.gz", ".jsonl")):
         raise UserError(f"The trace path {path} should end in .json, .json.gz or .jsonl.")
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
         raise UserError(f"The trace {path} cannot be written: the folder {folder} does not exist; create it first.")
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise UserError(f"The trace {path} cannot be written: it is a folder; give a file name.")
     with _disk_errors(path):
         for probe in (path, path + ".part"):  # a document is written beside its place and moved there

@@ -25,8 +25,8 @@ def finish_cancelled(document: dict) -> dict:
     """Output, summary and check for a document whose run did not come to its end."""
     rounds = document["rounds"]
     try:
-        ids = [token for r in rounds for token in _committed(r)]
-        depth, words = document["config"].get("depth", 0), document["vocabulary"]
+        config, words = document["config"], document["vocabulary"]
+        ids, depth = _emitted([token for r in rounds for token in _committed(r)], config), config.get("depth", 0)
         text = b"".join(bytes.fromhex(w["bytes"]) if w.get("bytes") else w["text"].encode()
                         for w in (words[str(i)] for i in ids) if not w["special"]).decode(errors="replace")
         summary = summarise([r["accept"]["length"] for r in rounds], depth, len(ids),
@@ -35,6 +35,13 @@ def finish_cancelled(document: dict) -> dict:
         raise ValueError(f"the file ends before its footer and its rounds do not hold together ({error!r})") from None
     return {"output": {"token_ids": ids, "text": text, "finish_reason": "cancelled"}, "summary": summary,
             "check": dict(NO_CHECK)}
+
+
+def _emitted(ids: list[int], config: dict) -> list[int]:
+    """Of the committed ids, those that the run may emit: its last round may have reached past its end."""
+    stops = set(config.get("stop_ids", ()))
+    ids = ids[: config.get("max_new_tokens", 128)]
+    return ids[: next((place for place, token in enumerate(ids, start=1) if token in stops), len(ids))]
 
 
 def _committed(r: dict) -> list[int]:

@@ -509,7 +509,7 @@ def test_unknown_dtype():
 
 
 def test_named_pairs(monkeypatch):
-    with pytest.raises(CheckpointError, match='no pair "nobody"; there is smollm2-135m.*--target'):
+    with pytest.raises(CheckpointError, match=r'no pair "nobody"; there is smollm2-135m.*--target'):
         load_named("nobody")
 
     def fetched(progress):
