@@ -62,13 +62,13 @@ def _verdict(trace: Trace, r: Round) -> Iterator[str]:
         yield f"row {test.node} {visible(trace, tokens[test.node])!r}: r {test.r:.4f} {sign} p {test.p:.4f}, {word}"
     last, bonus = visible(trace, tokens[r.accept.bonus_from]), visible(trace, r.accept.bonus)
     offered = [visible(trace, tokens[row]) for row, parent in enumerate(r.tree.parent) if parent == r.accept.bonus_from]
-    if r.accept.tests:
+    if not offered:
+        why = f"{last!r} is a leaf; the target goes on by itself"
+    elif r.accept.tests:
         why = f"drawn from what is left after {last!r}"
-    elif offered:
+    else:
         why = f"after {last!r} the target wants {bonus!r}; the tree offers {', '.join(map(repr, offered[:5]))}"
         why += " and more" if len(offered) > 5 else ""
-    else:
-        why = f"{last!r} is a leaf; the target goes on by itself"
     yield f"Accepted {r.accept.length}: {path}. Bonus {bonus!r}: {why}."
     yield (f"Cache: {r.cache.length_before} rows + rows {r.cache.kept} of the tree = {r.cache.length_after}; "
            f"{len(tokens) - len(r.cache.kept)} dropped.")
