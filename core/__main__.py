@@ -1,4 +1,4 @@
-"""The command line: run, show, check-trace, bench. Bad input is one sentence on stderr and exit code 2."""
+"""The command line: run, show, check-trace, bench, record. Bad input is one sentence on stderr and exit code 2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 
 from .errors import UserError
-from .flags import add_pair, add_settings, config_of, pair_of
+from .flags import add_pair, add_settings, config_of, pair_of, progress_line
 from .run import run_command
 from .show import round_lines, summary_lines
 from .trace import Trace, TraceError
@@ -66,6 +66,11 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--no-chat", action="store_true", help="do not wrap prompts in the chat template")
     bench.add_argument("--skip-generate", action="store_true", help="leave out transformers' generate")
     bench.set_defaults(call=bench_command, bad=2)
+
+    record = commands.add_parser("record", help="make the recorded runs again",
+                                 description="Decode the recorded runs of the page again and write them to assets/traces.")
+    record.add_argument("names", nargs="*", help="which ones (all of them)")
+    record.set_defaults(call=record_command, bad=2)
     return top
 
 
@@ -95,6 +100,16 @@ def bench_command(args: argparse.Namespace) -> int:
     pair = pair_of(args)
     for line in bench(pair, config, prompts, chat=not args.no_chat, generate_too=not args.skip_generate):
         print(line, flush=True)
+    return 0
+
+
+def record_command(args: argparse.Namespace) -> int:
+    from itertools import groupby
+
+    from . import pairs, recordings
+    for name, group in groupby(recordings.choose(args.names), key=lambda recording: recording.pair):
+        for line in recordings.record(pairs.load_named(name, progress=progress_line), list(group)):
+            print(line, flush=True)
     return 0
 
 
