@@ -92,6 +92,11 @@ TV.Round = class {
   isBox(id) { return this.place.has(id); }
   candidate(id) { return id > 0 && id < this.bonus; }
   choice(row) { return this.data.label(this.raw.target.argmax[row]); }
+  // Is this drafted token what the target says after its parent?
+  wanted(id) {
+    const row = this.rowOf.get(id);
+    return row > 0 && this.tokens[id] === this.raw.target.argmax[this.raw.tree.parent[row]];
+  }
   sees(row, column) { return this.bits[row][column] === 1; }
 };
 

@@ -3,9 +3,15 @@
 TV.Details = class {
   constructor(view) { this.view = view; this.box = view.ref.details; }
 
+  // Waits for the frame that is painted next, so that a pointer passing over many tokens costs one.
   focus(m, focus, pin) {
+    this.wanted = [m, focus, pin];
+    this.waiting ??= requestAnimationFrame(() => { this.waiting = null; this.show(...this.wanted); });
+  }
+
+  show(m, focus, pin) {
     const shown = focus ?? m.page.frames[this.view.state.frame].focus[0] ?? 0;
-    const key = `${m.index} ${this.view.state.frame} ${shown} ${pin} ${focus === null} ${this.view.state.lang}`;
+    const key = `${m.data.text.length} ${m.index} ${this.view.state.frame} ${shown} ${pin} ${focus === null} ${this.view.state.lang}`;
     if (key === this.key) return;
     this.key = key;
     this.box.replaceChildren(...this.rows(m, shown));
@@ -119,6 +125,7 @@ TV.Saying = class {
       token.dataset.node = part[1];
       return token;
     }));
+    this.box.parentNode.classList.toggle('long', this.box.textContent.length > (this.view.state.lang === 'zh' ? 130 : 235));
     const source = this.view.data.header.page.source[frame.code];
     this.view.ref.file.textContent = source ? `${source.file}  ·  ${source.function}` : '';
     this.code.parentNode.classList.toggle('none', !source);

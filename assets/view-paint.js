@@ -1,4 +1,5 @@
 // The two canvases: the mask, and every candidate by score. Colours come from the style sheet, so themes just work.
+// What does not follow the pointer is drawn once and kept as a picture.
 
 TV.colours = view => {
   const style = getComputedStyle(view.ref.root), get = name => style.getPropertyValue(name).trim();
@@ -20,6 +21,23 @@ TV.pen = (panel, height) => {
   return {pen, width, c: view.palette ??= TV.colours(view)};
 };
 
+// The kept picture of a canvas; drawn anew by `draw` when `key` changes.
+TV.base = (panel, key, draw) => {
+  const {canvas} = panel, kept = panel.kept ??= document.createElement('canvas');
+  const whole = `${key} ${canvas.width} ${canvas.height} ${panel.view.ref.root.classList.contains('dark')}`;
+  if (panel.keptKey !== whole) {
+    panel.keptKey = whole;
+    kept.width = canvas.width; kept.height = canvas.height;
+    const pen = kept.getContext('2d'), from = canvas.getContext('2d');
+    pen.setTransform(from.getTransform());
+    draw(pen);
+  }
+  const pen = canvas.getContext('2d'), at = pen.getTransform();
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.drawImage(kept, 0, 0);
+  pen.setTransform(at);
+};
+
 TV.paintMask = (panel, m) => {
   const {view} = panel, rows = m.raw.tree.mask.length, kind = view.frame.kind;
   const room = panel.body.clientWidth, label = room > 300 ? 84 : 62, bar = 16;
@@ -29,22 +47,23 @@ TV.paintMask = (panel, m) => {
   const {pen, c} = got, ox = label + bar + 4, oy = 2, gap = cell > 8 ? 1.4 : cell > 5 ? 0.8 : 0.4;
   const ahead = ['root', 'expand', 'select', 'rerank'].includes(kind), decided = kind === 'accept' || kind === 'commit';
   const focus = m.rowOf.get(panel.focused), column = panel.cell?.column;
-  pen.globalAlpha = ahead ? 0.28 : 1;
-  pen.fillStyle = c.sky;
-  pen.globalAlpha *= 0.45;
-  pen.beginPath(); pen.roundRect(label, oy, bar - 3, side - gap, 3); pen.fill();
-  pen.globalAlpha = ahead ? 0.28 : 1;
   const filled = Math.min(rows, panel.filled ?? rows);
-  for (let i = 0; i < rows; i++) {
-    const accepted = decided && m.onPath.has(m.raw.tree.candidate[i]);
-    for (let j = 0; j <= i; j++) {
-      const on = i < filled && m.sees(i, j);
-      pen.fillStyle = on ? accepted ? c.green : c.blue : c.shade;
-      pen.beginPath();
-      pen.roundRect(ox + j * cell, oy + i * cell, cell - gap, cell - gap, Math.min(2.5, cell / 5)); pen.fill();
+  TV.base(panel, `mask ${m.index} ${ahead} ${decided} ${Math.ceil(filled)}`, base => {
+    base.globalAlpha = ahead ? 0.12 : 0.45;
+    base.fillStyle = c.sky;
+    base.beginPath(); base.roundRect(label, oy, bar - 3, side - gap, 3); base.fill();
+    base.globalAlpha = ahead ? 0.28 : 1;
+    for (let i = 0; i < rows; i++) {
+      const accepted = decided && m.onPath.has(m.raw.tree.candidate[i]);
+      for (let j = 0; j <= i; j++) {
+        const on = i < filled && m.sees(i, j);
+        base.fillStyle = on ? accepted ? c.green : c.blue : c.shade;
+        if (cell < 8) { base.fillRect(ox + j * cell, oy + i * cell, cell - gap, cell - gap); continue; }
+        base.beginPath();
+        base.roundRect(ox + j * cell, oy + i * cell, cell - gap, cell - gap, Math.min(2.5, cell / 5)); base.fill();
+      }
     }
-  }
-  pen.globalAlpha = 1;
+  });
   if (focus !== undefined) {
     pen.strokeStyle = c.ink; pen.lineWidth = 1.4;
     pen.strokeRect(ox - 1, oy + focus * cell - 1, side + 1, cell - gap + 2);
@@ -72,8 +91,8 @@ TV.paintMask = (panel, m) => {
     if (i < 0 || i >= rows || j >= rows) return null;
     return {node: m.raw.tree.candidate[i], row: i, column: x < label + bar ? (x >= label ? -1 : null) : j};
   };
-  panel.caption.textContent = TV.maskWords(panel, m) || (ahead ? view.t('notYet') : view.t('maskHint'));
-  panel.canvas.setAttribute('aria-label', panel.caption.textContent);
+  TV.write(panel.caption, TV.maskWords(panel, m) || view.t(ahead ? 'notYet' : 'maskHint'));
+  TV.put(panel.canvas, 'aria-label', panel.caption.textContent);
 };
 
 TV.maskWords = (panel, m) => {
@@ -90,36 +109,43 @@ TV.paintScores = (panel, m) => {
   const got = TV.pen(panel, height);
   if (!got) return;
   const {pen, width, c} = got, left = 44, right = 8, top = 8, bottom = 22;
-  const there = m.ranked.filter(id => m.state(now, id) !== '.');
-  const cutting = !['root', 'expand', 'select'].includes(frame.kind), cutoff = m.raw.tree.cutoff;
-  const low = Math.min(-1, ...m.raw.candidates.score), floor = Math.max(low, cutoff * 2.2 - 1.5);
+  if (panel.thereKey !== `${m.index} ${now}`) {
+    panel.thereKey = `${m.index} ${now}`;
+    panel.there = m.ranked.filter(id => m.state(now, id) !== '.');
+  }
+  const there = panel.there, cutting = !['root', 'expand', 'select'].includes(frame.kind), cutoff = m.raw.tree.cutoff;
+  const low = Math.min(-1, m.score(m.ranked[m.count - 1])), floor = Math.max(low, cutoff * 2.2 - 1.5);
   const px = i => left + (there.length > 1 ? i / (there.length - 1) : 0.5) * (width - left - right);
   const py = score => top + (Math.max(score, floor) / floor) * (height - top - bottom);
-  pen.font = `10px ${c.mono}`; pen.textBaseline = 'middle'; pen.textAlign = 'right';
-  const step = [0.5, 1, 2, 5, 10].find(s => -floor / s <= 6) || 20;
-  for (let s = 0; s >= floor; s -= step) {
-    pen.strokeStyle = c.line; pen.lineWidth = 1;
-    pen.beginPath(); pen.moveTo(left, py(s)); pen.lineTo(width - right, py(s)); pen.stroke();
-    pen.fillStyle = c.soft; pen.fillText(TV.num(s, step < 1 ? 1 : 0), left - 6, py(s));
-  }
-  const tone = {s: c.soft, e: c.purple, k: c.blue, p: c.soft, a: c.green, x: c.verm};
-  there.forEach((id, i) => {
-    const state = m.state(now, id), strong = state !== 's' && state !== 'p';
-    const fresh = frame.kind === 'expand' && m.depth(id) - 1 === frame.layer;
-    pen.fillStyle = fresh ? c.ink : tone[state]; pen.globalAlpha = strong || fresh ? 1 : 0.5;
-    pen.beginPath(); pen.arc(px(i), py(m.score(id)), strong ? 3 : 2, 0, 7); pen.fill();
+  TV.base(panel, `scores ${m.index} ${now} ${view.state.lang}`, base => {
+    base.font = `10px ${c.mono}`; base.textBaseline = 'middle'; base.textAlign = 'right';
+    const step = [0.5, 1, 2, 5, 10].find(s => -floor / s <= 6) || 20;
+    for (let s = 0; s >= floor; s -= step) {
+      base.strokeStyle = c.line; base.lineWidth = 1;
+      base.beginPath(); base.moveTo(left, py(s)); base.lineTo(width - right, py(s)); base.stroke();
+      base.fillStyle = c.soft; base.fillText(TV.num(s, step < 1 ? 1 : 0), left - 6, py(s));
+    }
+    const tone = {s: c.soft, e: c.purple, k: c.blue, p: c.soft, a: c.green, x: c.verm};
+    there.forEach((id, i) => {
+      const state = m.state(now, id), strong = state !== 's' && state !== 'p';
+      const fresh = frame.kind === 'expand' && m.depth(id) - 1 === frame.layer;
+      base.fillStyle = fresh ? c.ink : tone[state]; base.globalAlpha = strong || fresh ? 1 : 0.5;
+      if (!strong) { base.fillRect(px(i) - 1.5, py(m.score(id)) - 1.5, 3, 3); return; }
+      base.beginPath(); base.arc(px(i), py(m.score(id)), 3, 0, 7); base.fill();
+    });
+    base.globalAlpha = 1;
+    if (cutting && there.length) {
+      const kept = m.raw.tree.candidate.length - 1, x = kept < there.length ? (px(kept - 1) + px(kept)) / 2 : width - right;
+      base.strokeStyle = c.verm; base.setLineDash([5, 4]); base.lineWidth = 1.4;
+      base.beginPath(); base.moveTo(left, py(cutoff)); base.lineTo(width - right, py(cutoff)); base.moveTo(x, top); base.lineTo(x, height - bottom); base.stroke();
+      base.setLineDash([]);
+      base.fillStyle = c.verm; base.textAlign = 'right'; base.font = `600 11px ${c.mono}`;
+      base.fillText(`${view.t('cut')} ${TV.num(cutoff)}`, width - right, py(cutoff) - 9);
+    }
+    base.font = `10px ${c.mono}`; base.fillStyle = c.soft; base.textAlign = 'center';
+    if (there.length) base.fillText(`${view.t('rank')} 1 … ${there.length}`, (left + width) / 2, height - 8);
   });
-  pen.globalAlpha = 1;
-  if (cutting && there.length) {
-    const kept = m.raw.tree.candidate.length - 1, x = kept < there.length ? (px(kept - 1) + px(kept)) / 2 : width - right;
-    pen.strokeStyle = c.verm; pen.setLineDash([5, 4]); pen.lineWidth = 1.4;
-    pen.beginPath(); pen.moveTo(left, py(cutoff)); pen.lineTo(width - right, py(cutoff)); pen.moveTo(x, top); pen.lineTo(x, height - bottom); pen.stroke();
-    pen.setLineDash([]);
-    pen.fillStyle = c.verm; pen.textAlign = 'right'; pen.font = `600 11px ${c.mono}`;
-    pen.fillText(`${view.t('cut')} ${TV.num(cutoff)}`, width - right, py(cutoff) - 9);
-  }
-  pen.font = `10px ${c.mono}`; pen.fillStyle = c.soft; pen.textAlign = 'center';
-  if (there.length) pen.fillText(`${view.t('rank')} 1 … ${there.length}`, (left + width) / 2, height - 8);
+  pen.textBaseline = 'middle';
   const at = there.indexOf(panel.focused);
   if (at >= 0) {
     pen.strokeStyle = c.ink; pen.lineWidth = 1.6;
@@ -133,6 +159,6 @@ TV.paintScores = (panel, m) => {
     const node = there[Math.max(0, Math.min(there.length - 1, i))];
     return node === undefined ? null : {node};
   };
-  panel.caption.textContent = view.t('scoreHint')(there.length, cutting ? TV.num(cutoff) : null);
-  panel.canvas.setAttribute('aria-label', panel.caption.textContent);
+  TV.write(panel.caption, view.t('scoreHint')(there.length, cutting ? TV.num(cutoff) : null));
+  TV.put(panel.canvas, 'aria-label', panel.caption.textContent);
 };

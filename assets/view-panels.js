@@ -23,18 +23,23 @@ TV.Panels = class {
     new ResizeObserver(() => { if (this.model) this.paint(); }).observe(this.body);
   }
 
-  get name() { return this.view.state.panel ?? TV.PANEL_OF[this.view.frame?.kind] ?? 'scores'; }
+  get name() {
+    const kind = this.view.frame.kind, sampled = this.model.raw.accept.tests.length > 0;
+    return this.view.state.panel ?? (kind === 'accept' && sampled ? 'draws' : TV.PANEL_OF[kind]);
+  }
 
   frame(m) {
     this.model = m;
     const names = ['scores', 'mask', 'rows', 'paths', ...(m.raw.accept.tests.length ? ['draws'] : []), 'cache'];
     const t = key => this.view.t(key), name = names.includes(this.name) ? this.name : 'mask';
-    this.view.ref.tabs.replaceChildren(...names.map(key => {
+    const tabs = [names, name, this.view.state.panel, this.view.state.lang].join();
+    if (tabs !== this.tabs) this.view.ref.tabs.replaceChildren(...names.map(key => {
       const tab = TV.make('button', `tab${key === name ? ' now' : ''}${key === this.view.state.panel ? ' held' : ''}`, t(key));
       tab.dataset.panel = key; tab.setAttribute('role', 'tab'); tab.setAttribute('aria-selected', key === name);
       return tab;
     }));
-    this.view.ref.paneltitle.textContent = t('panelTitle')[name];
+    this.tabs = tabs;
+    TV.write(this.view.ref.paneltitle, t('panelTitle')[name]);
     const entered = this.view.frame.kind === 'flatten' && name === 'mask' && this.last !== `${m.index} flatten`;
     this.last = `${m.index} ${this.view.frame.kind}`;
     this.filled = Infinity;
@@ -78,9 +83,9 @@ TV.Panels = class {
     const c = m.raw.cache;
     if (this.shown === 'scores') TV.paintScores(this, m);
     else if (this.shown === 'mask') TV.paintMask(this, m);
-    else this.caption.textContent = this.shown === 'cache'
+    else TV.write(this.caption, this.shown === 'cache'
       ? t('cacheHint')(c.length_before, c.length_after, c.kept.length, m.raw.tree.candidate.length - c.kept.length)
-      : t(this.shown + 'Hint');
+      : t(this.shown + 'Hint'));
   }
 
   point(event) {

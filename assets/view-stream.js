@@ -2,7 +2,7 @@
 
 TV.Stream = class {
   constructor(view) {
-    this.view = view; this.box = view.ref.stream; this.spans = []; this.open = false;
+    this.view = view; this.box = view.ref.stream; this.spans = []; this.found = new Map(); this.last = []; this.open = false;
     this.box.addEventListener('click', event => {
       const piece = event.target.closest('[data-round]');
       if (event.target.closest('.more')) { this.open = !this.open; this.run(); this.round(); return; }
@@ -28,7 +28,7 @@ TV.Stream = class {
 
   run(more) {
     const {data} = this.view;
-    if (!more) { this.box.replaceChildren(); this.spans = []; this.done = 0; this.prompt(data.header); }
+    if (!more) { this.box.replaceChildren(); this.spans = []; this.found = new Map(); this.last = []; this.done = 0; this.prompt(data.header); }
     for (; this.done < data.rounds; this.done++) this.add(this.done, data.lines[this.done]);
     this.cut(data.footer);
   }
@@ -61,7 +61,7 @@ TV.Stream = class {
       span.title = this.view.t(own ? 'bonusOf' : 'draftedOf');
       TV.Stream.write(span, text);
       group.append(span);
-      this.spans.push(span);
+      this.spans.push(span); this.found.set(`${index} ${id}`, span); this.last[index] = span;
     });
     this.box.append(group);
   }
@@ -89,15 +89,11 @@ TV.Stream = class {
   }
 
   focus(m, focus) {
-    for (const span of this.box.querySelectorAll('.piece.me')) span.classList.remove('me');
+    for (const span of this.lit || []) span.classList.remove('me');
+    this.lit = [];
     if (focus === null) return;
-    for (const span of this.spans) {
-      if (Number(span.dataset.round) === m.index && Number(span.dataset.piece) === focus) span.classList.add('me');
-    }
-    if (focus === 0 && m.index > 0) {  // the root is the bonus of the round before
-      const before = this.spans.filter(span => Number(span.dataset.round) === m.index - 1);
-      before[before.length - 1]?.classList.add('me');
-    }
+    const own = this.found.get(`${m.index} ${focus}`), before = focus === 0 && this.last[m.index - 1];  // a root is the bonus before it
+    for (const span of [own, before]) if (span) { span.classList.add('me'); this.lit.push(span); }
   }
 };
 
@@ -134,7 +130,6 @@ TV.Timeline = class {
       bar.setAttribute('aria-label', bar.title);
       this.box.append(bar);
     }
-    this.box.parentNode.classList.toggle('many', data.rounds > 12);
     for (const bar of this.box.children) bar.style.setProperty('--h', Number(bar.dataset.length) / most);
   }
 
@@ -150,6 +145,8 @@ TV.Timeline = class {
       if (left < this.box.scrollLeft || left + 30 > this.box.scrollLeft + this.box.clientWidth) this.box.scrollLeft = left - 60;
     }
     if (!m) return;
+    const room = this.box.parentNode.clientWidth, need = 30 * this.box.children.length + 49 * m.frames.length + 270;
+    this.box.parentNode.classList.toggle('many', need > room);
     const key = `${m.frames.map(frame => frame.kind + frame.layer).join()} ${this.view.state.lang}`;
     if (key === this.key) return;
     this.key = key;

@@ -8,7 +8,7 @@ TV.BOX = {height: 21, pitch: 25.5, gap: 30, cell: 7.25, cells: 10, side: 44, pad
 TV.Tree = class {
   constructor(view) {
     this.view = view; this.svg = view.ref.tree; this.box = view.ref.treebox;
-    this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
+    this.path = new Set(); this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
     this.svg.setAttribute('role', 'tree');
     this.listen();
     new ResizeObserver(() => {
@@ -48,7 +48,6 @@ TV.Tree = class {
       }
     }
     this.world.append(fans, edges, boxes);
-    this.svg.replaceChildren(this.world);
     this.seen = `${this.box.clientWidth} ${this.box.clientHeight}`;
     if (!this.touched || !this.fitted) this.fit(); else this.apply();
   }
@@ -109,26 +108,29 @@ TV.Tree = class {
     const drafting = ['root', 'expand', 'select'].includes(frame.kind);
     this.svg.dataset.kind = frame.kind;
     for (const [id, node] of this.nodes) {
-      const state = m.state(i, id), hidden = state === '.';
-      const lit = !all && focus.has(id);
-      const look = hidden ? 'none' : state;
-      node.g.setAttribute('class', `n s-${look}${lit ? ' lit' : ''}`);
-      if (node.edge) node.edge.setAttribute('class', `e s-${look}${lit && drafting ? ' lit' : ''}`);
-      node.g.setAttribute('aria-hidden', hidden);
+      const state = m.state(i, id), hidden = state === '.', look = hidden ? 'none' : state, lit = !all && focus.has(id);
+      const hit = frame.kind === 'verify' && m.wanted(id) ? ' hit' : '';
+      TV.put(node.g, 'class', `n s-${look}${lit ? ' lit' : ''}`);
+      if (node.edge) TV.put(node.edge, 'class', `e s-${look}${lit && drafting ? ' lit' : ''}${hit}`);
+      TV.put(node.g, 'aria-hidden', hidden);
       if (hidden) continue;
       const glyph = TV.GLYPH[state] && !(state === 'e' && frame.kind === 'expand' && !lit) ? TV.GLYPH[state] + ' ' : '';
-      const side = this.side(m, frame, id);
-      const room = Math.floor((node.width - TV.BOX.pad - 9 - TV.cells(side) * 6.4) / TV.BOX.cell);
-      node.text.textContent = TV.clip(glyph + m.label(id), room);
-      node.side.textContent = side;
-      node.g.setAttribute('aria-label', `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`);
-      node.g.setAttribute('aria-selected', id === this.view.state.pin);
+      const side = this.side(m, frame, id), key = glyph + side;
+      if (node.key !== key) {
+        node.key = key;
+        const room = Math.floor((node.width - TV.BOX.pad - 9 - TV.cells(side) * 6.4) / TV.BOX.cell);
+        TV.write(node.text, TV.clip(glyph + m.label(id), room));
+        TV.write(node.side, side);
+      }
+      TV.put(node.g, 'aria-label', `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`);
     }
+    this.path = new Set(); this.marked = null; this.svg.classList.remove('focused');  // the classes were written anew
     for (const fan of this.fans) {
       const there = frame.layer === null ? frame.kind !== 'root' : fan.layer <= frame.layer;
       const fresh = frame.kind === 'expand' && fan.layer === frame.layer;
-      fan.g.setAttribute('class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
+      TV.put(fan.g, 'class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
     }
+    if (this.world.parentNode !== this.svg) this.svg.replaceChildren(this.world);  // whole, so that nothing fades in
   }
 
   // What stands at the right of a box, by frame.
@@ -142,16 +144,22 @@ TV.Tree = class {
     return TV.short(Math.exp(m.logProb(id)));
   }
 
+  // Only what changes is touched.
   focus(m, focus, pin) {
-    const path = focus === null ? null : new Set(m.path(focus));
-    this.svg.classList.toggle('focused', path !== null);
-    for (const [id, node] of this.nodes) {
-      const on = path !== null && path.has(id);
-      node.g.classList.toggle('on', on);
-      node.g.classList.toggle('me', id === focus);
-      node.g.classList.toggle('pin', id === pin);
-      if (node.edge) node.edge.classList.toggle('on', on);
-    }
+    const path = new Set(focus === null ? [] : m.path(focus)), turn = (id, name, on) => {
+      const node = this.nodes.get(id);
+      if (!node) return;
+      node.g.classList.toggle(name, on);
+      if (name === 'on' && node.edge) node.edge.classList.toggle(name, on);
+      if (name === 'pin') node.g.setAttribute('aria-selected', on);
+    };
+    for (const id of this.path) if (!path.has(id)) turn(id, 'on', false);
+    for (const id of path) if (!this.path.has(id)) turn(id, 'on', true);
+    const [me, pinned] = this.marked || [null, null];
+    if (me !== focus) { turn(me, 'me', false); turn(focus, 'me', true); }
+    if (pinned !== pin) { turn(pinned, 'pin', false); turn(pin, 'pin', true); }
+    if (pinned !== pin && (pinned === null) !== (pin === null)) this.svg.classList.toggle('focused', pin !== null);
+    this.path = path; this.marked = [focus, pin];
   }
 
   // -- zoom and pan ----------------------------------------------------------------------------------------------
@@ -250,6 +258,10 @@ TV.Tree = class {
     return g && this.svg.contains(g) ? Number(g.dataset.node ?? g.dataset.fan) : null;
   }
 };
+
+// Writes to the page only what is not there yet: most of a step changes little.
+TV.put = (node, name, value) => { if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value); };
+TV.write = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
 TV.unitOf = (kind, m) => ({root: 'p', expand: 'p', select: 'score', rerank: 'score', flatten: 'row', verify: 'choice',
   accept: 'target', commit: 'row'})[kind];

@@ -108,8 +108,8 @@ TV.View = class {
     if (what !== 'focus') {
       const kind = this.frame.kind;
       this.ref.root.dataset.kind = kind;
-      this.ref.treetitle.textContent = this.t('title')[kind];
-      this.ref.unit.textContent = this.t('unit')[TV.unitOf(kind, m)];
+      TV.write(this.ref.treetitle, this.t('title')[kind]);
+      TV.write(this.ref.unit, this.t('unit')[TV.unitOf(kind, m)]);
       this.tree.frame(m, s.frame); this.timeline.frame(m, s.frame); this.panels.frame(m); this.saying.frame(m, s.frame);
     }
     const focus = s.hover ?? s.pin;

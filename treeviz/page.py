@@ -20,6 +20,7 @@ EXAMPLES = ["Why is the sky blue?", "Write a Python function that reverses a str
             "List the first ten prime numbers.", "Tell a short story about a fox and a crow."]
 SAVE = "() => document.querySelector('.tv').treeviz.save()"
 CSS = """
+.gradio-container { overflow: clip !important; }  /* hidden would keep the sentence from staying in sight */
 .sidebar { border-right: 1px solid var(--border-color-primary); }
 .gradio-container main { padding-top: 6px !important; }
 .tv-side-text p { font-size: 13px; color: var(--body-text-color-subdued); }
@@ -60,10 +61,11 @@ def build_page(options: Options) -> gr.Blocks:
 
     with gr.Blocks(title="TreeViz", fill_width=True, analytics_enabled=False) as demo:
         with gr.Sidebar(width=330, open=False):
-            gr.Markdown("### Decode a prompt", visible=not options.demo)
-            with gr.Column(visible=not options.demo, elem_classes="tv-decode"):
-                inputs, decode_button, stop_button = _decode_form(options)
+            with gr.Column(visible=not options.demo):
+                prompt, chat, decode_button, stop_button = _prompt_form(options)
             message = message_view(elem_id="tv-message")
+            with gr.Column(visible=not options.demo):
+                inputs = [prompt, chat, *_settings()]
             gr.Markdown("### Recorded runs")
             names = list(runs)
             choice = gr.Radio(names, value=names[0] if names else None, show_label=False, container=False)
@@ -84,7 +86,7 @@ def build_page(options: Options) -> gr.Blocks:
                                       temperature=temperature, top_p=top_p, max_new_tokens=int(most))
                 for update in engine.run(prompt or "", chat, config, stop):
                     last = update.lines or last
-                    note = f"busy:{update.note}" if update.note else "busy:Decoding. Stop ends it after this round."
+                    note = f"busy:{update.note}" if update.note else "busy:Decoding."
                     yield update.lines or gr.skip(), note
                 yield last or gr.skip(), "ok:Stopped." if stop.is_set() else "ok:Done."
             except ValueError as error:  # every error of the decoder is a sentence
@@ -131,7 +133,8 @@ def build_page(options: Options) -> gr.Blocks:
     return demo
 
 
-def _decode_form(options: Options):
+def _prompt_form(options: Options):
+    gr.Markdown("### Decode a prompt")
     prompt = gr.Textbox(label="Prompt", lines=3, max_lines=8, value=EXAMPLES[0], max_length=20000,
                         placeholder="What should the model go on from?")
     gr.Examples(EXAMPLES, prompt, label="Examples", api_visibility="private")
@@ -142,6 +145,10 @@ def _decode_form(options: Options):
     cost = ("The first run loads the pair: some seconds, and where the model hub cannot be reached a download of 93 MB, once."
             if not options.source.target else "The first run loads the pair, which takes some seconds.")
     gr.Markdown(f"Pair: `{options.source.name}`. {cost}", elem_classes="tv-side-text")
+    return prompt, chat, decode_button, stop_button
+
+
+def _settings() -> list:
     with gr.Accordion("The tree", open=False):
         top_k = gr.Slider(1, 16, 10, step=1, label="top_k", info="Children per token, and tokens expanded per layer.")
         depth = gr.Slider(0, 10, 5, step=1, label="depth", info="Layers after the first.")
@@ -159,7 +166,7 @@ def _decode_form(options: Options):
 
     gr.on([top_k.release, depth.release, top_k.change, depth.change], limit, [top_k, depth, total], total, queue=False,
           show_progress="hidden", api_visibility="private")
-    return [prompt, chat, top_k, depth, total, temperature, top_p, most, seed], decode_button, stop_button
+    return [top_k, depth, total, temperature, top_p, most, seed]
 
 
 def _api(engine: Engine) -> None:
