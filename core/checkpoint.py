@@ -101,15 +101,19 @@ def find(source: str | os.PathLike, what: str) -> Path:
     if text.count("/") != 1 or text.startswith((".", "/", "~")):
         raise CheckpointError(f"The {what} directory {text} does not exist; give a directory, or a hub id like owner/name.")
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
+    small = ["*.json", "*.model", "*.jinja"]
     try:
-        return Path(snapshot_download(text, allow_patterns=["*.json", "*.safetensors", "*.bin", "*.model", "*.jinja"]))
+        path = Path(snapshot_download(text, allow_patterns=[*small, "*.safetensors"]))
+        if not any(path.glob("*.safetensors")):  # many repositories hold both: the same weights twice
+            path = Path(snapshot_download(text, allow_patterns=[*small, "*.bin"]))
+        return path
     except GatedRepoError:
         raise CheckpointError(f"{text} is gated: accept its licence on its hub page, then run `hf auth login`.") from None
     except RepositoryNotFoundError:
         raise CheckpointError(f"The hub has no model {text} (or it is private); check the id, or run `hf auth login`.") from None
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
+    except Exception as error:  # of the hub, of HTTP, of the disk: there are many kinds
         raise CheckpointError(f"{text} is neither a directory here nor in the hub's cache, and the hub cannot be reached "
                               f"({type(error).__name__}); connect, or give a directory.") from None
 

@@ -82,7 +82,7 @@ def _hub_snapshot(local_only: bool) -> Path | None:
     try:
         path = Path(snapshot_download(SMOLLM2, allow_patterns=["*.json", "model.safetensors", "*.txt", "*.jinja"],
                                       local_files_only=local_only))
-    except (OSError, ValueError):  # hub errors are of these kinds; whatever is wrong, the next source may do
+    except Exception:  # whatever is wrong (hub, HTTP, disk have many kinds of error), the next source may do
         return None
     whole = all((path / name).exists() for name in ("config.json", "model.safetensors", "tokenizer.json"))
     return path if whole else None

@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 
+import huggingface_hub
 import pytest
 import torch
 from conftest import GOLDEN, make_head, make_target
@@ -115,6 +116,25 @@ def test_layout_of_the_hubs_cache(target, head, tmp_path):
     pair = load_pair(*snapshots, device="cpu")
     assert (pair.target_source, pair.draft_source) == ("someone/a-target", "someone/a--head")
     assert pair.name == "someone/a-target + someone/a--head" and pair.tokenizer is not None
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+def test_weights_are_fetched_in_one_spelling_only(target, head, monkeypatch, pickled):
+    """Repositories often hold safetensors and pickles of the same weights; the second is asked for only if it must be."""
+    if pickled:
+        torch.save(load_file(target / "model.safetensors"), target / "pytorch_model.bin")
+        (target / "model.safetensors").unlink()
+    asked = []
+
+    def snapshot(source, allow_patterns):
+        assert source == "someone/model"
+        asked.append({p for p in allow_patterns if p in ("*.safetensors", "*.bin")})
+        return str(target)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    pair = load_pair("someone/model", head, device="cpu")
+    assert asked == ([{"*.safetensors"}, {"*.bin"}] if pickled else [{"*.safetensors"}])
+    assert pair.target_source == "someone/model" and pair.name == "someone/model + head"
 
 
 def test_a_trace_does_not_tell_where_the_weights_lie(target, head, tmp_path):

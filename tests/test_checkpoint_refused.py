@@ -1,8 +1,11 @@
 """Checkpoints that must be refused: one sentence that names the file, the tensor or the value."""
 
+import httpx
+import huggingface_hub
 import pytest
 import torch
 from conftest import make_head, make_target
+from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from pair_files import copy_of_head, copy_of_target, edit, edit_tensors, refused, whole_pair
 from safetensors.torch import load_file
 from transformers import LlamaForCausalLM
@@ -85,6 +88,22 @@ def test_directories_and_hub_ids_that_are_not_there(whole, source, words, what):
     """No test asks the hub (HF_HUB_OFFLINE), so an unknown id is one that cannot be reached."""
     pair = (source, whole[1]) if what == "target" else (whole[0], source)
     refused(*pair, source, *words)
+
+
+@pytest.mark.parametrize("error, words", [
+    (httpx.ReadTimeout("slow"), ("hub cannot be reached", "ReadTimeout", "connect")),
+    (PermissionError(13, "Permission denied"), ("PermissionError",)),
+    (RepositoryNotFoundError("404", response=httpx.Response(404, request=httpx.Request("GET", "http://hub/"))),
+     ("The hub has no model someone/model", "hf auth login")),
+    (GatedRepoError("403", response=httpx.Response(403, request=httpx.Request("GET", "http://hub/"))),
+     ("someone/model is gated", "licence", "hf auth login")),
+])
+def test_a_hub_that_refuses(whole, monkeypatch, error, words):
+    def refuse(*_, **__):
+        raise error
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
+    refused("someone/model", whole[1], *words)
 
 
 def test_a_file_instead_of_its_directory(whole):

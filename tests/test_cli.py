@@ -47,9 +47,9 @@ def test_quiet_prints_the_text_only(capsys):
 
 
 def test_total_tokens_left_out_takes_what_there_is(capsys, tmp_path):
-    decode(capsys, *PAIR, *IDS, "--top-k", "2", "--depth", "1", "--trace", tmp_path / "a.json")
+    decode(capsys, *PAIR, *IDS, "--max-new-tokens", "6", "--top-k", "2", "--depth", "1", "--trace", tmp_path / "a.json")
     assert Trace.load(tmp_path / "a.json").config["total_tokens"] == 6
-    decode(capsys, *PAIR, *IDS, "--trace", tmp_path / "b.json")
+    decode(capsys, *PAIR, *IDS, "--max-new-tokens", "6", "--trace", tmp_path / "b.json")
     assert Trace.load(tmp_path / "b.json").config["total_tokens"] == 59
 
 

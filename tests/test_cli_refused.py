@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from cli import FEW, IDS, PAIR, call, decode, refused, talking_pair
-from conftest import GOLDEN
+from conftest import GOLDEN, make_head, make_target
 from safetensors.torch import load_file, save_file
 from unprivileged import somebody_else
 
@@ -67,6 +67,29 @@ def test_cuda_where_there_is_none(capsys):
 ])
 def test_pairs_that_cannot_be(capsys, flags, words):
     refused(capsys, ["run", *IDS, *flags], *words)
+
+
+@pytest.mark.parametrize("spoil, words", [
+    (lambda target, head: cut_short(target), ["target's weights", "truncated"]),
+    (lambda target, head: cut_short(head), ["head's weights", "truncated"]),
+    (lambda target, head: (target / "config.json").unlink(), ["config.json is missing"]),
+    (lambda target, head: (head / "model.safetensors").unlink(), ["neither model.safetensors nor pytorch_model.bin"]),
+    (lambda target, head: make_head(head, make_target(target.parent / "wide", vocab_size=256, hidden_size=128)),
+     ["hidden_size is 128", "target's is 64"]),
+    (lambda target, head: make_head(head, make_target(target.parent / "wordy", vocab_size=300, hidden_size=64)),
+     ["vocab_size is 300", "target's is 256"]),
+], ids=["short target", "short head", "no config", "no weights", "hidden size", "vocabulary"])
+def test_checkpoints_that_cannot_be(capsys, tmp_path, spoil, words):
+    """One of each kind, through the command line; all kinds are in test_checkpoint_refused.py."""
+    target = shutil.copytree(GOLDEN / "weights/target", tmp_path / "target")
+    head = shutil.copytree(GOLDEN / "weights/head_bias", tmp_path / "head")
+    spoil(target, head)
+    refused(capsys, ["run", "--target", target, "--draft", head, *IDS], *words)
+
+
+def cut_short(directory):
+    path = directory / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
 
 
 @pytest.mark.parametrize("flags, words", [

@@ -8,7 +8,9 @@ import threading
 import time
 from pathlib import Path
 
+import httpx
 import pytest
+from huggingface_hub.errors import LocalEntryNotFoundError
 from unprivileged import somebody_else
 
 from core import fetch, pairs
@@ -252,12 +254,12 @@ def test_a_hub_cache_without_the_tokenizer_does_not_count(tmp_path, monkeypatch)
     assert pairs._hub_snapshot(local_only=True) == tmp_path
 
 
-def test_a_hub_that_raises_is_only_a_source_that_has_nothing(monkeypatch):
+@pytest.mark.parametrize("error", [LocalEntryNotFoundError("not here"), httpx.ReadTimeout("slow"), TypeError("odd answer")])
+def test_a_hub_that_raises_is_only_a_source_that_has_nothing(monkeypatch, error):
     import huggingface_hub
-    from huggingface_hub.errors import LocalEntryNotFoundError
 
     def nothing(*_, **__):
-        raise LocalEntryNotFoundError("not here")
+        raise error
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", nothing)
     assert pairs._hub_snapshot(local_only=True) is None
