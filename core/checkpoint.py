@@ -17,6 +17,7 @@ from transformers.utils import logging as transformers_logging
 
 from .files import CheckpointError, quiet_transformers, read_json, reason
 from .heads import load_head
+from .linear import speed_up
 from .pair import Pair
 from .target import Target
 
@@ -44,6 +45,8 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
     head.to(device=home, dtype=dtype)
     if head.embed is not model.model.embed_tokens:
         head.embed.to(device=home, dtype=dtype)  # its own embedding is no registered part of it
+    speed_up(model)
+    speed_up(head)
     return Pair(
         name=name or f"{_public_name(target)} + {_public_name(draft)}",
         target=wrapped, head=head.eval(), tokenizer=load_tokenizer(target_dir),

@@ -24,6 +24,8 @@ class DecodeConfig:
     top_p         nucleus of the target's distribution, 1 keeps all of it
     sample_top_k  keep only the target's k likeliest tokens before sampling, 0 keeps all
     seed          seeds every random draw of the run
+    draft_vocab   while drafting, score only the target's draft_vocab most frequent tokens, as the head ranks
+                  them (0: all); the output stays what it is, the head becomes cheaper and guesses a little less
     stop_ids      token ids that end the output besides the model's own end-of-sequence ids
 
     Temperature, top_p and sample_top_k shape the target's distribution only; draft scores never
@@ -38,15 +40,16 @@ class DecodeConfig:
     top_p: float = 1.0
     sample_top_k: int = 0
     seed: int = 0
+    draft_vocab: int = 0
     stop_ids: tuple[int, ...] = ()
 
     def __post_init__(self):
-        for name in ("top_k", "depth", "total_tokens", "max_new_tokens", "sample_top_k", "seed"):
+        for name in ("top_k", "depth", "total_tokens", "max_new_tokens", "sample_top_k", "seed", "draft_vocab"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise UserError(f"{name} is {value!r}; give a whole number.")
         for name, least in (("top_k", 1), ("depth", 0), ("total_tokens", 1), ("max_new_tokens", 1),
-                            ("sample_top_k", 0), ("seed", 0)):
+                            ("sample_top_k", 0), ("seed", 0), ("draft_vocab", 0)):
             value = getattr(self, name)
             if value < least:
                 raise UserError(f"{name} is {value}; give {least} or more.")
@@ -56,6 +59,9 @@ class DecodeConfig:
                 f"{self.candidates} candidates (top_k + depth * top_k^2); lower total_tokens to {self.candidates} "
                 "or raise top_k or depth."
             )
+        if 0 < self.draft_vocab < self.top_k:
+            raise UserError(f"draft_vocab is {self.draft_vocab}, fewer tokens than top_k {self.top_k} children; give 0 "
+                            "(all tokens) or more.")
         for name in ("temperature", "top_p"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):

@@ -74,7 +74,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     target, tick = pair.target, Stopwatch()
     capacity = _capacity(pair, len(prompt_ids), config)
     cache = target.new_cache(capacity)
-    drafter = Drafter(pair.head, target.logits, capacity)
+    drafter = Drafter(pair.head, target, capacity, config.draft_vocab)
 
     prompt = torch.tensor(prompt_ids)
     logits, features = target.prefill(prompt, cache)
@@ -231,6 +231,10 @@ def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None
             raise DecodeError(f"Stop id {token} is outside the vocabulary of {pair.name}; ids run from 0 to {vocab - 1}.")
     if config.top_k > vocab:
         raise DecodeError(f"top_k is {config.top_k}, but {pair.name} has only {vocab} tokens; lower top_k.")
+    if config.draft_vocab > len(pair.head.frequent):
+        raise DecodeError(f"draft_vocab is {config.draft_vocab}, but the head of {pair.name} ranks "
+                          f"{len(pair.head.frequent) or 'no'} tokens by frequency; give "
+                          + (f"at most {len(pair.head.frequent)}, or 0." if pair.head.frequent else "0 (all tokens)."))
     room = context - config.depth - 2
     if len(prompt_ids) > room:
         raise DecodeError(f"The prompt has {len(prompt_ids)} tokens, but the context of {pair.name} is {context} and a "

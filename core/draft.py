@@ -13,13 +13,18 @@ from transformers.models.llama.configuration_llama import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
 
 from .cache import KVCache, cache_argument
+from .linear import few_rows_linear
+from .target import Target
 
 
 class EagleHead(nn.Module):
     """fc and one Llama layer without an input norm (the features are normed already); no norm after it either.
 
-    `embed` is the target's embedding, shared and never part of the head's own weights.
+    `embed` is the target's embedding, shared and never part of the head's own weights. `frequent` ranks token ids by
+    how often the target writes them, for a draft vocabulary; empty where the head ships no ranking.
     """
+
+    frequent: tuple[int, ...] = ()
 
     def __init__(self, config: LlamaConfig, embed: nn.Module, bias: bool):
         super().__init__()
@@ -49,10 +54,15 @@ class Drafter:
     the round and are forgotten at the next `observe` (the official code's `stable_kv`).
     """
 
-    def __init__(self, head: EagleHead, lm_head, capacity: int):
+    def __init__(self, head: EagleHead, target: Target, capacity: int, draft_vocab: int = 0):
         weight = head.fc.weight
         config = head.config
-        self.head, self.lm_head, self.device, self.vocab_size = head, lm_head, weight.device, config.vocab_size
+        self.head, self.device, self.lm_head = head, weight.device, target.logits
+        self._ids = None
+        if draft_vocab:  # a smaller output: its logits, and its places, are those of these tokens only
+            self._ids = torch.tensor(head.frequent[:draft_vocab], device=self.device)
+            rows = target.output_rows(self._ids)
+            self.lm_head = lambda features: few_rows_linear(features, rows)
         head_dim = config.hidden_size // config.num_attention_heads
         self.cache = KVCache([weight.device], config.num_key_value_heads, head_dim, capacity, weight.dtype)
 
@@ -82,6 +92,10 @@ class Drafter:
         out = self._pass(token_ids, features, torch.full((rows,), position), visible)
         self.cache.hold(rows)
         return out, self.lm_head(out)
+
+    def token_ids(self, places: Tensor) -> Tensor:
+        """The token ids of places in the logits: the places themselves without a draft vocabulary."""
+        return places if self._ids is None else self._ids[places]
 
     def _pass(self, token_ids, features, positions, mask):
         move = {"device": self.device, "non_blocking": True}

@@ -29,6 +29,7 @@ def add_settings(command: argparse.ArgumentParser) -> None:
     group.add_argument("--sample-top-k", type=int, default=0, help="keep the target's k likeliest tokens (0: all)")
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--max-new-tokens", type=int, default=128)
+    group.add_argument("--draft-vocab", type=int, default=0, help="draft among the N most frequent tokens only (0: all)")
     group.add_argument("--stop-ids", default="", help="token ids that end the output, like 2,13")
 
 
@@ -39,6 +40,7 @@ def config_of(args: argparse.Namespace) -> DecodeConfig:
         total = min(59, max(1, candidate_count(args.top_k, args.depth)))
     return DecodeConfig(top_k=args.top_k, depth=args.depth, total_tokens=total, max_new_tokens=args.max_new_tokens,
                         temperature=args.temperature, top_p=args.top_p, sample_top_k=args.sample_top_k, seed=args.seed,
+                        draft_vocab=args.draft_vocab,
                         stop_ids=tuple(id_list(args.stop_ids, "--stop-ids")))
 
 

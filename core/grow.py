@@ -26,7 +26,8 @@ def grow_dynamic(drafter: Drafter, token_ids: Tensor, features: Tensor, config: 
     """
     k, device = config.top_k, drafter.device
     feature, logits = drafter.observe(token_ids, features)                     # [1, hidden], [1, vocab]
-    token, log_prob, score = expand(logits, torch.zeros(1, device=device), k)  # [1, k]
+    place, log_prob, score = expand(logits, torch.zeros(1, device=device), k)  # [1, k]
+    token = drafter.token_ids(place)
     ids = torch.arange(1, k + 1, device=device)
     parent = torch.zeros(k, dtype=torch.long, device=device)
     expanded = parent[:1]
@@ -39,7 +40,8 @@ def grow_dynamic(drafter: Drafter, token_ids: Tensor, features: Tensor, config: 
     mask = itself
     for step in range(config.depth):
         out, logits = drafter.probe(beam_token, beam_feature, mask)            # [k, hidden], [k, vocab]
-        token, log_prob, score = expand(logits, beam_score, k)                 # [k, k]
+        place, log_prob, score = expand(logits, beam_score, k)                 # [k, k]
+        token = drafter.token_ids(place)
         ids = torch.arange(k * k, device=device) + (1 + k + step * k * k)
         parent = beam_ids.repeat_interleave(k)
         flat = [column.flatten() for column in (token, log_prob, score)]

@@ -41,7 +41,21 @@ def load_head(directory: Path, target: Target) -> EagleHead:
     _adopt_embedding(tensors, head, target, directory)
     _check_tensors(tensors, head, directory)
     head.load_state_dict(tensors)
+    head.frequent = _frequent(directory, target)
     return head.requires_grad_(False)
+
+
+def _frequent(directory: Path, target: Target) -> tuple[int, ...]:
+    """Token ids by descending frequency from draft_vocab.json, where the head ships one."""
+    path = directory / "draft_vocab.json"
+    if not path.exists():
+        return ()
+    ids = read_json(path).get("token_ids")
+    if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < target.vocab_size for i in ids) \
+            or len(set(ids)) != len(ids):
+        raise CheckpointError(f"{path} should hold different token ids below {target.vocab_size} under \"token_ids\"; copy "
+                              "the head again, or delete the file.")
+    return tuple(ids)
 
 
 def _read_tensors(directory: Path) -> dict[str, Tensor]:

@@ -56,6 +56,11 @@ class Target:
         """[rows, hidden_size] -> [rows, vocab_size], also for the head's predicted features."""
         return self.model.lm_head(features)
 
+    def output_rows(self, token_ids: Tensor) -> Tensor:
+        """The lm_head's rows for some tokens [n] -> [n, hidden_size]."""
+        weight = self.model.lm_head.weight
+        return weight[token_ids.to(weight.device)]
+
     def prefill(self, prompt_ids: Tensor, cache: KVCache) -> tuple[Tensor, Tensor]:
         """Read the prompt [P] and commit it -> logits after its last token [vocab], features [P, hidden_size]."""
         rows = len(prompt_ids)

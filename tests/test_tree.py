@@ -31,6 +31,9 @@ class FakeDrafter:
             levels = torch.randn(rows, self.vocab, generator=self.random) * 3
         return levels
 
+    def token_ids(self, places):
+        return places
+
     def observe(self, token_ids, features):
         return torch.zeros(1, 2), self.logits(1)
 
