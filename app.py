@@ -34,7 +34,12 @@ def main() -> int:
     except TraceError as error:
         print(error, file=sys.stderr)
         return 2
-    demo.queue(max_size=32).launch(server_name=args.host, server_port=args.port, share=args.share, **LAUNCH)
+    try:
+        demo.queue(max_size=32).launch(server_name=args.host, server_port=args.port, share=args.share, **LAUNCH)
+    except OSError:
+        print(f"{args.host}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",
+              file=sys.stderr)
+        return 2
     return 0
 
 

@@ -10,6 +10,7 @@ import math
 import random
 from functools import partial
 
+from core.config import DecodeConfig
 from core.events import (
     CacheCommitted,
     LayerDrafted,
@@ -62,8 +63,8 @@ def stream_events(prompt=(0, 1, 2, 3), rounds=6, top_k=4, depth=3, total_tokens=
     yield RunStarted("2026-11-29T12:00:00Z", {"name": "treeviz", "version": "0", "torch": "-", "transformers": "-"},
                      {"name": "invented", "target": "invented", "draft": "invented", "device": "cpu",
                       "dtype": "float32", "vocab_size": size, "hidden_size": 8, "num_hidden_layers": 2},
-                     {"top_k": top_k, "depth": depth, "total_tokens": total_tokens, "max_new_tokens": 4096,
-                      "temperature": temperature, "top_p": 1.0, "sample_top_k": 0, "seed": 0, "stop_ids": []},
+                     DecodeConfig(top_k=top_k, depth=depth, total_tokens=total_tokens, max_new_tokens=4096,
+                                  temperature=temperature).to_dict(),
                      {"text": "".join(_word(texts[t])["text"] for t in prompt), "token_ids": list(prompt)},
                      vocabulary(prompt))
     context, rng = list(prompt), random.Random(7)

@@ -11,7 +11,7 @@ NOTHING = "No run is loaded."
 
 def page_charts() -> list:
     """The components of the tab, filled by `draw` when the tab is opened."""
-    words = gr.Markdown(NOTHING)
+    words = gr.Markdown("Drawing the charts …")
     with gr.Row():
         plots = [gr.Plot(show_label=False) for _ in range(2)]
     with gr.Row():

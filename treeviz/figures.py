@@ -23,10 +23,12 @@ STATE = {  # letter of frames.py: (name, marker symbol, fill, outline)
 
 def _figure(title: str, **layout_) -> go.Figure:
     figure = go.Figure()
-    figure.update_layout(template="none", title=dict(text=title, font=dict(size=15), x=0.02, xanchor="left"),
+    figure.update_layout(template="none", title=dict(text=title, font=dict(size=15), x=0.02, xanchor="left", y=0.97, yanchor="top"),
                          font=dict(family="Inter, Helvetica Neue, Arial, sans-serif", color=INK, size=12),
                          paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-                         margin=dict(l=52, r=18, t=48, b=46), height=330, **layout_)
+                         margin=dict(l=58, r=22, t=64, b=54), height=340,
+                         legend=dict(orientation="h", x=0.02, xanchor="left", y=1.01, yanchor="bottom", traceorder="normal"),
+                         **layout_)
     figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRID)
     figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRID)
     return figure
@@ -46,7 +48,7 @@ def tree_figure(r, trace=None, frame: int = -2) -> go.Figure:
     place, parent = layout(r), boxes(r)
     states = frames(r, not r.accept.tests)[frame].states
     tokens = [r.root, *r.candidates.token, r.accept.bonus]
-    figure = _figure(f"Round {r.index + 1}: the draft tree", showlegend=True, legend=dict(orientation="h", y=-0.02))
+    figure = _figure(f"Round {r.index + 1}: the draft tree", showlegend=True)
     there = [node for node in place if states[node] != "."]
     x, y = [], []
     for node in there:
@@ -94,15 +96,14 @@ def mask_figure(r, trace=None) -> go.Figure:
 
 def accepted_figure(trace) -> go.Figure:
     """Accepted length per round, the bonus on top of it."""
-    figure = _figure("Tokens per round: accepted, and one bonus", barmode="stack", showlegend=True,
-                     legend=dict(orientation="h", y=-0.2))
+    figure = _figure("Tokens per round: accepted, and one bonus", barmode="stack", showlegend=True)
     x = [r.index + 1 for r in trace.rounds]
     texts = [_plain("".join(show(trace.token(t)) for t in r.committed[1:])) for r in trace.rounds]
     figure.add_bar(x=x, y=[r.accept.length for r in trace.rounds], name="accepted", marker_color=BLUE, hovertext=texts)
     figure.add_bar(x=x, y=[1] * len(x), name="bonus", marker_color=ORANGE, marker_pattern_shape="/",
                    hovertext=[_label(trace, r.accept.bonus) for r in trace.rounds])
     figure.add_hline(y=trace.summary.tau, line=dict(color=GREEN, dash="dash"), annotation_text=f"tau {trace.summary.tau:.2f}",
-                     annotation_font_color=GREEN)
+                     annotation_font_color=GREEN, annotation_position="top left")
     figure.update_xaxes(title="round")
     figure.update_yaxes(title="tokens")
     return figure
@@ -125,8 +126,7 @@ def time_figure(trace) -> go.Figure:
     parts = [("draft", "head: draft", PURPLE, ""), ("verify", "target: verify", BLUE, ""), ("tree", "tree: re-rank, flatten", INK, "/"),
              ("accept", "accept", GREEN, "x"), ("commit", "commit", ORANGE, ".")]
     total = sum(seconds.get(key, 0) for key, *_ in parts) or 1.0
-    figure = _figure(f"Time of the rounds: {total:.1f} s on {_plain(trace.pair.device)}", barmode="stack", showlegend=True,
-                     legend=dict(orientation="h", y=-0.25, traceorder="normal"))
+    figure = _figure(f"Time of the rounds: {total:.1f} s on {_plain(trace.pair.device)}", barmode="stack", showlegend=True)
     for key, name, colour, pattern in parts:
         share = seconds.get(key, 0) / total
         figure.add_bar(x=[share], y=[""], orientation="h", name=f"{name} {share:.1%}", marker_color=colour,
@@ -137,7 +137,7 @@ def time_figure(trace) -> go.Figure:
 
 def pace_figure(trace) -> go.Figure:
     """Tokens written against passes of the target, beside plain decoding's one token a pass."""
-    figure = _figure("Tokens against passes of the target", showlegend=True, legend=dict(orientation="h", y=-0.2))
+    figure = _figure("Tokens against passes of the target", showlegend=True)
     total, y = 1, [1]
     for r in trace.rounds:
         total += r.accept.length + 1

@@ -19,15 +19,16 @@ from .view import message_view, trace_view
 EXAMPLES = ["Why is the sky blue?", "Write a Python function that reverses a string.",
             "List the first ten prime numbers.", "Tell a short story about a fox and a crow."]
 SAVE = "() => document.querySelector('.tv').treeviz.save()"
-CSS = """
+STYLE = """<style>
 .gradio-container { overflow: clip !important; }  /* hidden would keep the sentence from staying in sight */
-.sidebar { border-right: 1px solid var(--border-color-primary); }
-.gradio-container main { padding-top: 6px !important; }
-.tv-side-text p { font-size: 13px; color: var(--body-text-color-subdued); }
-footer { opacity: .6; }
-@media (max-width: 900px) { .gradio-container main, .gradio-container .app { padding-left: 10px !important; padding-right: 10px !important; }
-  .gradio-container .tabitem { padding-left: 0; padding-right: 0; } }
-"""
+.gradio-container .app { padding: 8px 20px 16px !important; }
+.gradio-container .tab-wrapper { padding-left: 18px; }
+.gradio-container .block.tv-host > .html-container { padding: 8px 0 0; }
+.gradio-container .sidebar { border-right: 1px solid var(--border-color-primary); }
+.gradio-container .tv-side-text p { font-size: 13px; color: var(--body-text-color-subdued); }
+.gradio-container footer { opacity: .6; }
+@media (max-width: 760px) { .gradio-container .app { padding: 8px 10px 16px !important; } }
+</style>"""
 PAPER, CARD, RULE = ("#fbfaf6", "#12161b"), ("#ffffff", "#181d24"), ("#e2ded5", "#2b323b")
 
 
@@ -42,7 +43,7 @@ def _theme() -> gr.Theme:
                              font_mono=["ui-monospace", "DejaVu Sans Mono", "monospace"]).set(**names)
 
 
-LAUNCH = dict(ssr_mode=False, run_history=False, footer_links=["api"], css=CSS, theme=_theme())
+LAUNCH = dict(ssr_mode=False, run_history=False, footer_links=["api"], head=STYLE, theme=_theme())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,7 @@ class Options:
 def build_page(options: Options) -> gr.Blocks:
     """The Blocks of the whole page. Raises TraceError where the file to open with is not a trace."""
     runs = {run.sentence: run for run in recorded(options.trace)}
-    first = next(iter(runs.values()), None)
-    opening = lines_of(first.path, first.name) if first else ""
+    first, opening = _opening(list(runs.values()), options.trace)
     engine, stops = Engine(options.source), {}
 
     with gr.Blocks(title="TreeViz", fill_width=True, analytics_enabled=False) as demo:
@@ -68,7 +68,7 @@ def build_page(options: Options) -> gr.Blocks:
                 inputs = [prompt, chat, *_settings()]
             gr.Markdown("### Recorded runs")
             names = list(runs)
-            choice = gr.Radio(names, value=names[0] if names else None, show_label=False, container=False)
+            choice = gr.Radio(names, value=first, show_label=False, container=False)
             with gr.Row():
                 upload = gr.UploadButton("Open a trace", size="sm", file_types=[".json", ".gz", ".jsonl"])
                 save = gr.Button("Save this trace", size="sm")
@@ -131,6 +131,17 @@ def build_page(options: Options) -> gr.Blocks:
         if not options.demo:
             _api(engine)
     return demo
+
+
+def _opening(runs: list, wanted: str | None) -> tuple[str | None, str]:
+    """The run to open with, its sentence and its lines: the first that can be read. Raises TraceError for `wanted`."""
+    for run in runs:
+        try:
+            return run.sentence, lines_of(run.path, run.name)
+        except TraceError:
+            if wanted:
+                raise
+    return None, ""
 
 
 def _prompt_form(options: Options):

@@ -237,7 +237,7 @@ def test_live_decoding_streams_stops_and_tells_errors(visit):
     assert "chat template" in page.text_content(".tv-message") and now(page)["rounds"] == 4, "the last good run stays"
 
     page.get_by_label("As a chat message").uncheck()
-    page.get_by_label("Prompt").fill("abcdefgh")
+    page.get_by_label("Prompt", exact=True).fill("abcdefgh")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Sampling and length").click()
     page.get_by_label("number input for max_new_tokens").fill("400")
