@@ -101,7 +101,7 @@ def test_ctrl_c_to_real_processes_in_a_long_run(capsys, tmp_path):
         for process in runs.values():
             process.send_signal(signal.SIGINT)
         for name, process in runs.items():
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=150)
             assert process.returncode == 130
             assert b"ended by cancelled" in out and err == b"stopped; the run so far is marked cancelled\n"
             code, out, _ = call(capsys, "check-trace", tmp_path / name)
@@ -124,7 +124,7 @@ def test_ctrl_c_to_real_processes_in_a_long_run(capsys, tmp_path):
 def test_a_refusal_of_the_real_process():
     """As a person meets it: one sentence, exit code 2; and quick, since flags are read before torch is."""
     done = subprocess.run([sys.executable, "-X", "importtime", "-m", "core", "run", "--ids", "5", "--temperature", "nan"],
-                          cwd=GOLDEN.parent.parent, capture_output=True, text=True, timeout=60)
+                          cwd=GOLDEN.parent.parent, capture_output=True, text=True, timeout=150)
     said = [line for line in done.stderr.splitlines() if not line.startswith("import time:")]
     assert done.returncode == 2 and done.stdout == "" and said == ["error: temperature is nan; give a finite number."]
     assert " torch\n" not in done.stderr
