@@ -121,7 +121,7 @@ def build_page(options: Options) -> gr.Blocks:
         hidden = dict(show_progress="hidden", api_visibility="private")
         gr.on([decode_button.click, inputs[0].submit], decode, inputs, [view, message], concurrency_id="decode",
               concurrency_limit=1, trigger_mode="once", show_progress="minimal", show_progress_on=[message],
-              api_visibility="private")
+              api_name="live", api_visibility="private")
         stop_button.click(stop, None, None, queue=False, **hidden)
         upload.upload(load, upload, [view, message, choice], **hidden)
         choice.input(pick, choice, [view, message], **hidden)
