@@ -115,6 +115,7 @@ class TraceBuilder:
         self.document: dict = {}
         self._round: dict = {}
         self._words: Words = {}
+        self._emitted: list[int] = []
 
     def add(self, event: Event) -> str:
         match event:
@@ -147,6 +148,7 @@ class TraceBuilder:
                 self._round["cache"] = {"kept": event.kept, "length_before": event.length_before,
                                         "length_after": event.length_after}
                 self._round["seconds"] = event.seconds
+                self._emitted += event.token_ids
                 self.document["rounds"].append(self._round)
                 self.document["vocabulary"] |= self._words
                 return round_line(self._round, self._words)
@@ -156,7 +158,7 @@ class TraceBuilder:
 
     def cancel(self) -> str:
         """End a run that will not finish by itself; returns its footer line."""
-        return self._finish(finish_cancelled(self.document))
+        return self._finish(finish_cancelled(self.document, self._emitted))
 
     def set_check(self, check: dict) -> None:
         """Record the comparison with plain decoding, which is made after the run."""

@@ -40,7 +40,8 @@ RECORDINGS = (
     Recording("sky", "The same question with the papers' tree: 510 candidates a round, 59 of them kept.",
               "Why is the sky blue?", {"max_new_tokens": 40}),
     Recording("deep", "An easy prompt: after the first line the rest is nearly forced, and trees grow deep.",
-              "Repeat the sentence \"The quick brown fox jumps over the lazy dog.\" five times.", {"max_new_tokens": 64}),
+              "Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday, Monday, Tuesday,", {"max_new_tokens": 64},
+              chat=False),
     Recording("wide", "An open prompt: a story could go anywhere, and trees grow wide instead of deep.",
               "Once upon a time", {"max_new_tokens": 40}, chat=False),
     Recording("code", "Code: indentation and syntax are easy, names are not.",
@@ -51,7 +52,7 @@ RECORDINGS = (
               "Describe a walk along the sea in the morning.",
               SMALL | {"temperature": 0.8, "top_p": 0.95, "seed": 3, "max_new_tokens": 48}),
     Recording("split-characters", "Chinese: one character takes several tokens, shown as bytes in the tree, whole in the text.",
-              "用中文写一句关于月亮的话。", SMALL | {"max_new_tokens": 40}),
+              "床前明月光，疑是地上霜。举头望明月，", SMALL | {"max_new_tokens": 40}, chat=False),
     Recording("lost", "A text the head has hardly seen: most rounds give the bonus token alone, and cost a whole tree.",
               "Lorem ipsum dolor sit amet, consectetur", {"max_new_tokens": 32}, chat=False),
 )

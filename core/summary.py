@@ -21,12 +21,16 @@ def summarise(lengths: list[int], depth: int, new_tokens: int, seconds: list[dic
     }
 
 
-def finish_cancelled(document: dict) -> dict:
-    """Output, summary and check for a document whose run did not come to its end."""
+def finish_cancelled(document: dict, emitted: list[int] | None = None) -> dict:
+    """Output, summary and check for a document whose run did not come to its end.
+
+    emitted: the output so far where the caller saw it; a file alone does not tell which ids end a sequence.
+    """
     rounds = document["rounds"]
     try:
         config, words = document["config"], document["vocabulary"]
-        ids, depth = _emitted([token for r in rounds for token in _committed(r)], config), config.get("depth", 0)
+        ids = _emitted([token for r in rounds for token in _committed(r)], config) if emitted is None else emitted
+        depth = config.get("depth", 0)
         text = b"".join(bytes.fromhex(w["bytes"]) if w.get("bytes") else w["text"].encode()
                         for w in (words[str(i)] for i in ids) if not w["special"]).decode(errors="replace")
         summary = summarise([r["accept"]["length"] for r in rounds], depth, len(ids),

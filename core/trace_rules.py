@@ -189,6 +189,7 @@ def _check_summary(trace) -> None:
     by_depth = [sum(n > i for n in lengths) for i in range(len(s.accepted_by_depth))]
     _need(s.target_forwards == len(lengths) + 1, "summary.target_forwards", "is not one a round and the prefill")
     _need(s.head_forwards == sum(len(r.layers) for r in trace.rounds), "summary.head_forwards", "is not one a layer")
+    _need(trace.config["draft_vocab"] <= trace.pair.vocab_size, "config.draft_vocab", "is above pair.vocab_size")
     limit = trace.config["max_new_tokens"]
     _need(s.new_tokens <= limit and (trace.output.finish_reason != "length" or s.new_tokens == limit),
           "output.finish_reason", f"is {trace.output.finish_reason} at {s.new_tokens} tokens, config.max_new_tokens is {limit}")

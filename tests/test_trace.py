@@ -1,6 +1,7 @@
 """The trace: a public format that round-trips, folds from events, and refuses whatever is damaged by name."""
 
 import copy
+import dataclasses
 import gzip
 import json
 import random
@@ -80,6 +81,22 @@ def test_a_closed_stream_is_a_cancelled_run(golden_pair):
     assert len(builder.trace.output.token_ids) == sum(r.accept.length + 1 for r in builder.trace.rounds)
 
 
+def test_a_run_cancelled_in_its_last_round_keeps_nothing_after_the_end(golden_pair):
+    whole = decode(golden_pair, [1, 115, 57, 198], DecodeConfig(max_new_tokens=40)).output.token_ids
+    lengths = set()
+    for eos in whole[2:14]:
+        builder, end = TraceBuilder(), whole.index(eos) + 1
+        for event in stream(dataclasses.replace(golden_pair, eos_ids=(eos,)), [1, 115, 57, 198], DecodeConfig()):
+            if isinstance(event, RunFinished):
+                break
+            builder.add(event)
+        builder.cancel()
+        kept = builder.trace.output.token_ids
+        assert kept == whole[: len(kept)] and end - 1 <= len(kept) <= end
+        lengths.add(end - len(kept))
+    assert lengths == {0, 1}, "an end inside a path is kept, a bonus that ends the run was not committed yet"
+
+
 def test_lines_of_a_killed_writer(trace):
     lines = trace.to_lines()
     for cut in (lines.rindex("\n", 0, -1) + 1, lines.rindex("\n", 0, -1) + 20):  # before the footer, and inside it
@@ -154,7 +171,7 @@ def test_any_damaged_field_is_refused_by_name(trace):
                 sentence = str(refused)
                 named = any(step in sentence for step in path if isinstance(step, str))
                 a_row_less = value is DELETE and isinstance(path[-1], int)  # shows in whatever counts the rows
-                if not named and not a_row_less or "\n" in sentence:
+                if (not named and not a_row_less) or "\n" in sentence:
                     faults.append(f"{path} = {value!r}: {sentence}")
     assert not faults, "\n".join(faults)
     assert tried > 1500
@@ -179,7 +196,7 @@ def same_shape_is_legal(path, value, document):
     if "target" in path or "tests" in path:  # a probability that could as well have been another
         return value == 0.5 and "argmax" not in path and path[-1] not in ("top", "tests", "accepted", "node") and not (
             "top" in path and path[-1] == 0)
-    return path[0] == "vocabulary" and last == "special" and value is True or path == ("check", "lossless") and value is True
+    return (path[0] == "vocabulary" and last == "special" and value is True) or (path == ("check", "lossless") and value is True)
 
 
 def test_another_schema_version_is_refused(trace):
