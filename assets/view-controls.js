@@ -24,8 +24,10 @@ TV.controls = {
     this.buttons.fit = this.button('fit', '⤢', () => this.tree.fit(!this.tree.whole));
     this.buttons.zoomOut = this.button('zoomOut', '−', () => this.tree.scale(1 / 1.3));
     this.buttons.zoomIn = this.button('zoomIn', '+', () => this.tree.scale(1.3));
-    this.ref.treetools.append(this.buttons.zoomOut, this.buttons.zoomIn, this.buttons.fit);
+    this.buttons.direction = this.button('direction', '⤵', () => this.set({down: !this.state.down}));
+    this.ref.treetools.append(this.buttons.direction, this.buttons.zoomOut, this.buttons.zoomIn, this.buttons.fit);
     this.buttons.lang = this.button('lang', 'EN 中文', () => this.set({lang: this.state.lang === 'en' ? 'zh' : 'en'}), 'pill');
+    this.buttons.present = this.button('present', '', () => this.set({present: !this.state.present}), 'pill');
     this.buttons.help = this.button('help', '?', () => this.help(), 'pill');
     const menu = TV.make('details', 'tv-menu'), summary = TV.make('summary', 'btn pill', '⋯'), list = TV.make('div', 'list');
     this.buttons.more = summary;
@@ -39,7 +41,7 @@ TV.controls = {
     const side = () => document.querySelector('.sidebar .toggle-button');
     this.buttons.runs = this.button('runs', '', () => side()?.click(), 'pill runs');
     if (side()) this.ref.tools.append(this.buttons.runs);
-    this.ref.tools.append(this.buttons.lang, this.buttons.help, menu);
+    this.ref.tools.append(this.buttons.present, this.buttons.lang, this.buttons.help, menu);
     this.ref.help.addEventListener('click', () => this.ref.help.close());
     this.drawControls();
   },
@@ -50,10 +52,10 @@ TV.controls = {
     };
     this.buttons.play.textContent = playing ? '❚❚' : '▶';
     this.buttons.speed.textContent = `${speed}×`;
-    for (const name of ['previous', 'next', 'speed', 'fit', 'zoomIn', 'zoomOut', 'help', 'more']) set(name, this.t(name));
+    for (const name of ['previous', 'next', 'speed', 'fit', 'zoomIn', 'zoomOut', 'direction', 'help', 'more']) set(name, this.t(name));
     set('play', this.t(playing ? 'pause' : 'play'));
     this.buttons.lang.setAttribute('aria-label', 'Language / 语言');
-    for (const name of ['runs', 'link', 'save', 'svg', 'png', 'maskPng']) this.buttons[name].textContent = this.t(name);
+    for (const name of ['runs', 'present', 'link', 'save', 'svg', 'png', 'maskPng']) this.buttons[name].textContent = this.t(name);
     this.ref.treebox.title = '';
   },
 
@@ -120,6 +122,20 @@ TV.controls = {
     apply();
   },
 
+  // A file dropped on the view goes the way of the page's own file input.
+  drop() {
+    const {root} = this.ref, over = on => event => { event.preventDefault(); root.classList.toggle('dragging', on); };
+    root.addEventListener('dragover', over(true));
+    root.addEventListener('dragleave', over(false));
+    root.addEventListener('drop', event => {
+      over(false)(event);
+      const input = document.querySelector('input[type=file]');
+      if (!input || !event.dataTransfer.files.length) return;
+      input.files = event.dataTransfer.files;
+      input.dispatchEvent(new Event('change', {bubbles: true}));
+    });
+  },
+
   keys() {
     const actions = {
       ArrowLeft: () => { this.set({playing: false}); this.step(-1); }, ArrowRight: () => { this.set({playing: false}); this.step(1); },
@@ -127,6 +143,7 @@ TV.controls = {
       ArrowUp: () => this.walk('ArrowUp'), ArrowDown: () => this.walk('ArrowDown'),
       Home: () => this.set({frame: 0}), End: () => this.set({frame: 1e6}), 0: () => this.tree.fit(!this.tree.whole),
       ' ': () => this.set({playing: !this.state.playing}), Escape: () => this.set({pin: null, hover: null}), '?': () => this.help(),
+      p: () => this.set({present: !this.state.present}), t: () => this.set({down: !this.state.down}),
     };
     const heard = event => {
       if (!this.ref.root.isConnected) { document.removeEventListener('keydown', heard); return; }

@@ -64,16 +64,19 @@ TV.saveTrace = view => TV.download(TV.fileName(view, '').replace(/-round-.*/, ''
 
 TV.readHash = () => {
   const hash = new URLSearchParams(location.hash.slice(1)), number = name => hash.has(name) && /^\d+$/.test(hash.get(name)) ? Number(hash.get(name)) : null;
-  return {run: hash.get('run'), round: number('round'), frame: number('frame'), pin: number('pin'), panel: hash.get('panel'), lang: hash.get('lang')};
+  return {run: hash.get('run'), round: number('round'), frame: number('frame'), pin: number('pin'), panel: hash.get('panel'), lang: hash.get('lang'),
+    down: hash.has('down'), present: hash.has('present')};
 };
 
 TV.writeHash = view => {
-  const {round, frame, pin, panel, lang} = view.state, hash = new URLSearchParams();
+  const {round, frame, pin, panel, lang, down, present} = view.state, hash = new URLSearchParams();
   const name = view.data.header?.page.name;
   if (name) hash.set('run', name);
   hash.set('round', round + 1); hash.set('frame', frame + 1);
   if (pin !== null) hash.set('pin', pin);
   if (panel) hash.set('panel', panel);
   if (lang !== 'en') hash.set('lang', lang);
+  if (down) hash.set('down', 1);
+  if (present) hash.set('present', 1);
   if (location.hash !== '#' + hash) history.replaceState(history.state, '', '#' + hash);
 };

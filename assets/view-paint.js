@@ -42,9 +42,9 @@ TV.paintMask = (panel, m) => {
   const {view} = panel, rows = m.raw.tree.mask.length, kind = view.frame.kind;
   const room = panel.body.clientWidth, label = room > 300 ? 84 : 62, bar = 16;
   const cell = Math.max(2, Math.min(20, (Math.min(room, 460) - label - bar - 6) / rows)), side = cell * rows;
-  const got = TV.pen(panel, Math.ceil(side) + 20);
+  const got = TV.pen(panel, Math.ceil(side) + 25);
   if (!got) return;
-  const {pen, c} = got, ox = label + bar + 4, oy = 2, gap = cell > 8 ? 1.4 : cell > 5 ? 0.8 : 0.4;
+  const {pen, c} = got, ox = label + bar + 4, oy = 6, gap = cell > 8 ? 1.4 : cell > 5 ? 0.8 : 0.4;
   const ahead = ['root', 'expand', 'select', 'rerank'].includes(kind), decided = kind === 'accept' || kind === 'commit';
   const focus = m.rowOf.get(panel.focused), column = panel.cell?.column;
   const filled = Math.min(rows, panel.filled ?? rows);

@@ -35,12 +35,12 @@ TV.Stream = class {
 
   prompt(header) {
     if (!header) return;
-    const pieces = header.page.prompt, length = pieces.reduce((n, [text]) => n + text.length, 0), long = length > 170;
+    const pieces = header.page.prompt, length = pieces.reduce((n, [text]) => n + text.length, 0), long = length > 120;
     const span = TV.make('span', 'prompt');
-    let skip = long && !this.open ? length - 110 : 0;
+    let skip = long && !this.open ? length - 80 : 0;
     if (skip) span.append('… ');
     for (const [text, special] of pieces) {
-      if ((skip -= text.length) >= 0) continue;
+      if (skip > 0 && ((skip -= text.length) > 0 || !special && !/^\s/.test(text))) { skip = Math.max(skip, 1); continue; }
       const part = TV.make('bdi', special ? 'special' : '');
       TV.Stream.write(part, text, true);
       span.append(part);
@@ -145,7 +145,7 @@ TV.Timeline = class {
       if (left < this.box.scrollLeft || left + 30 > this.box.scrollLeft + this.box.clientWidth) this.box.scrollLeft = left - 60;
     }
     if (!m) return;
-    const room = this.box.parentNode.clientWidth, need = 30 * this.box.children.length + 49 * m.frames.length + 270;
+    const room = this.box.parentNode.clientWidth, need = 31 * this.box.children.length + 58 * m.frames.length + 290;
     this.box.parentNode.classList.toggle('many', need > room);
     const key = `${m.frames.map(frame => frame.kind + frame.layer).join()} ${this.view.state.lang}`;
     if (key === this.key) return;

@@ -2,8 +2,6 @@
 // Built once per round. A step changes classes and small texts only, so nothing jumps.
 
 TV.GLYPH = {a: '✓', x: '✕', b: '+', e: '▸'};
-TV.READABLE = 0.8;  // of the natural size
-TV.BOX = {height: 21, pitch: 25.5, gap: 30, cell: 7.25, cells: 10, side: 44, pad: 9};
 
 TV.Tree = class {
   constructor(view) {
@@ -27,7 +25,7 @@ TV.Tree = class {
     this.svg.setAttribute('aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
     this.world = TV.svg('g', {class: 'world'});
     const fans = TV.svg('g', {class: 'fans'}), edges = TV.svg('g', {class: 'edges'}), boxes = TV.svg('g', {class: 'boxes'});
-    this.measure(m); this.spread();
+    this.map = new TV.Place(m, this.view.state.down, this.box.clientWidth - 8, this.box.clientHeight - 8);
     for (const [id] of m.place) {
       const b = this.at(id), g = TV.svg('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
         'aria-level': m.depth(id) + 1, transform: `translate(${b.x} ${b.y})`});
@@ -36,14 +34,14 @@ TV.Tree = class {
       g.append(TV.svg('rect', {width: b.w, height: TV.BOX.height, rx: 7}), text, side);
       boxes.append(g);
       let edge = null;
-      if (id) edges.append(edge = TV.svg('path', {class: 'e', d: this.curve(m.parent[id], id)}));
+      if (id) edges.append(edge = TV.svg('path', {class: 'e', d: this.map.curve(m.parent[id], id)}));
       this.nodes.set(id, {g, text, side, edge, width: b.w});
     }
     this.fans = [];
     for (const [parent, children] of m.children) {
       const thin = children.filter(id => !m.isBox(id));
       if (thin.length && m.isBox(parent)) {
-        const g = TV.svg('path', {class: 'fan', 'data-fan': parent, d: this.fan(parent, thin)});
+        const g = TV.svg('path', {class: 'fan', 'data-fan': parent, d: this.map.fan(parent, thin)});
         fans.append(g); this.fans.push({g, layer: m.depth(parent)});
       }
     }
@@ -52,54 +50,8 @@ TV.Tree = class {
     if (!this.touched || !this.fitted) this.fit(); else this.apply();
   }
 
-  measure(m) {
-    const {cell, cells, side, pad, gap, pitch} = TV.BOX, width = [];
-    let low = 0;
-    for (const [id, p] of m.place) {
-      const w = pad + cell * Math.min(TV.cells(m.label(id)) + (id === m.bonus ? 2 : 0), cells + 2) + side;
-      width[p.depth] = Math.max(width[p.depth] || 72, w); low = Math.max(low, p.y);
-    }
-    this.w = width;
-    this.size = {w: 0, h: (low + 1) * pitch};
-    this.columns(gap);
-  }
-
-  columns(gap) {
-    let x = 0;
-    this.x = this.w.map(w => { const here = x; x += w + gap; return here; });
-    this.size.w = x - gap;
-  }
-
-  // Where the height decides the scale, the columns spread over the width that is left.
-  spread() {
-    const {gap} = TV.BOX, width = this.box.clientWidth - 8;
-    this.columns(gap);
-    if (!this.w.length || width < 620) return;
-    const k = Math.max(TV.READABLE, Math.min(1.12, (this.box.clientHeight - 8) / this.size.h, width / this.size.w));
-    this.columns(Math.min(74, gap + Math.max(0, width / k - this.size.w) / Math.max(1, this.w.length - 1)));
-  }
-
-  at(id) {
-    const p = this.model.place.get(id);
-    return {x: this.x[p.depth], y: p.y * TV.BOX.pitch, w: this.w[p.depth]};
-  }
-
-  curve(from, to) {
-    const a = this.at(from), b = this.at(to), y1 = a.y + TV.BOX.height / 2, y2 = b.y + TV.BOX.height / 2;
-    const x1 = a.x + a.w, bend = (b.x - x1) * 0.55;
-    return `M${x1} ${y1}C${x1 + bend} ${y1} ${b.x - bend} ${y2} ${b.x} ${y2}`;
-  }
-
-  // A hair for every thin candidate; the likelier, the longer.
-  fan(parent, thin) {
-    const b = this.at(parent), x = b.x + b.w, y = b.y + TV.BOX.height / 2, spread = Math.min(1.25, 0.17 * thin.length);
-    return thin.map((id, i) => {
-      const angle = thin.length > 1 ? -spread + 2 * spread * i / (thin.length - 1) : 0;
-      const length = 7 + 20 * Math.sqrt(Math.exp(this.model.logProb(id)));
-      const dx = Math.cos(angle) * length, dy = Math.sin(angle) * length;
-      return `M${x + 1} ${y}l${dx.toFixed(1)} ${dy.toFixed(1)}m-.9 0a.9 .9 0 1 0 1.8 0a.9 .9 0 1 0 -1.8 0`;
-    }).join('');
-  }
+  get size() { return this.map?.size; }
+  at(id) { return this.map.at(id); }
 
   // -- a step ----------------------------------------------------------------------------------------------------
 
@@ -130,6 +82,7 @@ TV.Tree = class {
       const fresh = frame.kind === 'expand' && fan.layer === frame.layer;
       TV.put(fan.g, 'class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
     }
+    if (!this.touched && drafting) this.follow([...focus].filter(id => this.nodes.has(id)));
     if (this.world.parentNode !== this.svg) this.svg.replaceChildren(this.world);  // whole, so that nothing fades in
   }
 
@@ -170,12 +123,13 @@ TV.Tree = class {
     const height = this.box.clientHeight;
     if (!width || !height) return;
     const least = whole ? 0 : TV.READABLE;  // readable first: what does not fit is panned
-    const k = Math.max(least, Math.min(1.12, (width - 8) / this.size.w, (height - 8) / this.size.h));
-    this.zoom = {k, x: k * this.size.w > width ? 6 : (width - k * this.size.w) / 2, y: (height - k * this.size.h) / 2};
-    if (k * this.size.h > height) {  // the accepted path in the middle, as far as the ends of the tree allow
-      const m = this.model, end = this.at(m.bonus).y, middle = (this.at(0).y + 2 * end) / 3;
-      this.zoom.y = Math.min(4, Math.max(height - 4 - k * this.size.h, height / 2 - k * middle));
-    }
+    const k = Math.max(least, Math.min(TV.MOST, (width - 8) / this.size.w, (height - 8) / this.size.h));
+    const {w, h} = this.size, m = this.model, root = this.at(0), end = this.at(m.bonus);
+    // what fits is centred, a little high; else the accepted path is in the middle, as far as the tree's ends allow
+    const along = (length, room, middle, lift) => k * length <= room ? (room - k * length) * lift
+      : Math.min(4, Math.max(room - 4 - k * length, room * 0.42 - k * middle));
+    this.zoom = {k, x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
+      y: along(h, height, this.map.down ? 0 : (root.y + 2 * end.y) / 3, this.box.clientWidth < 620 ? 0.4 : 0.12)};
     this.whole = whole; this.touched = false; this.fitted = true;
     this.apply();
   }
@@ -192,13 +146,23 @@ TV.Tree = class {
     this.apply();
   }
 
+  // While the tree grows out of sight, the view goes after it, until a person has moved it.
+  follow(ids) {
+    const {k, x, y} = this.zoom, width = this.box.clientWidth, height = this.box.clientHeight * 0.8;
+    const seen = id => {
+      const b = this.at(id);
+      return x + k * b.x > -20 && x + k * (b.x + b.w) < width + 20 && y + k * b.y > 0 && y + k * b.y < height;
+    };
+    if (ids.length && !ids.some(seen)) this.reveal(ids[0]);
+  }
+
   // Brings a node into view if it is outside.
   reveal(id) {
     if (!this.nodes.has(id)) return;
     const b = this.at(id), {k} = this.zoom, width = this.box.clientWidth, height = this.box.clientHeight;
     const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
     if (left < 0 || left + k * b.w > width) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
-    if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height / 2 - k * b.y;
+    if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.42 - k * b.y;
     this.apply();
   }
 

@@ -16,11 +16,12 @@ TV.View = class {
     this.link = TV.readHash();
     const language = this.link.lang ?? ((navigator.language || 'en').startsWith('zh') ? 'zh' : 'en');
     this.state = {round: 0, frame: 0, pin: null, hover: null, panel: this.link.panel, lang: TV.WORDS[language] ? language : 'en',
-      playing: false, speed: 1};
+      playing: false, speed: 1, down: this.link.down, present: this.link.present};
+    this.ref.root.classList.toggle('present', this.state.present);
     this.calm = matchMedia('(prefers-reduced-motion: reduce)');
     this.tree = new TV.Tree(this); this.stream = new TV.Stream(this); this.timeline = new TV.Timeline(this);
     this.panels = new TV.Panels(this); this.details = new TV.Details(this); this.saying = new TV.Saying(this);
-    this.controls(); this.theme(); this.keys();
+    this.controls(); this.theme(); this.drop(); this.keys();
   }
 
   save() { if (this.data.header) TV.saveTrace(this); }
@@ -81,11 +82,13 @@ TV.View = class {
     s.frame = Math.max(0, Math.min(s.frame, last));
     if (s.round !== old.round) { s.hover = null; if (!('pin' in changes)) s.pin = null; }
     if (s.pin !== null && this.model.state(s.frame, s.pin) === '.') s.pin = null;
+    if (s.present !== old.present) this.ref.root.classList.toggle('present', s.present);
+    if (s.down !== old.down) { this.tree.touched = false; this.drawn = null; }
     if (s.lang !== old.lang) { this.timeline.key = null; this.stream.run(false); this.timeline.run(false); this.draw('round'); }
-    else if (s.round !== old.round) this.draw('round');
+    else if (s.round !== old.round || s.down !== old.down) this.draw('round');
     else if (s.frame !== old.frame || s.panel !== old.panel) this.draw('frame');
     else if (s.pin !== old.pin || s.hover !== old.hover) this.draw('focus');
-    if (['round', 'frame', 'pin', 'panel', 'lang'].some(name => s[name] !== old[name])) {
+    if (['round', 'frame', 'pin', 'panel', 'lang', 'down', 'present'].some(name => s[name] !== old[name])) {
       clearTimeout(this.hashing);
       this.hashing = setTimeout(() => TV.writeHash(this), 250);
     }

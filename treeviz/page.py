@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 
 import gradio as gr
@@ -27,6 +28,8 @@ STYLE = """<style>
 .gradio-container .sidebar { border-right: 1px solid var(--border-color-primary); }
 .gradio-container .tv-side-text p { font-size: 13px; color: var(--body-text-color-subdued); }
 .gradio-container footer { opacity: .6; }
+body:has(.tv.present) .tab-wrapper, body:has(.tv.present) .sidebar, body:has(.tv.present) footer { display: none; }
+body:has(.tv.present) .app { padding: 8px 20px !important; }
 @media (max-width: 760px) { .gradio-container .app { padding: 8px 10px 16px !important; } }
 </style>"""
 PAPER, CARD, RULE = ("#fbfaf6", "#12161b"), ("#ffffff", "#181d24"), ("#e2ded5", "#2b323b")
@@ -80,14 +83,16 @@ def build_page(options: Options) -> gr.Blocks:
 
         def decode(prompt, chat, top_k, depth, total, temperature, top_p, most, seed, request: gr.Request):
             stop = stops[request.session_hash] = threading.Event()
-            last = ""
+            last, pace = "", Pace()
             try:
                 config = DecodeConfig(top_k=int(top_k), depth=int(depth), total_tokens=int(total), seed=int(seed or 0),
                                       temperature=temperature, top_p=top_p, max_new_tokens=int(most))
                 for update in engine.run(prompt or "", chat, config, stop):
                     last = update.lines or last
-                    note = f"busy:{update.note}" if update.note else "busy:Decoding."
-                    yield update.lines or gr.skip(), note
+                    if update.note:
+                        yield gr.skip(), f"busy:{update.note}"
+                    elif pace.due(len(last)):
+                        yield last, "busy:Decoding."
                 yield last or gr.skip(), "ok:Stopped." if stop.is_set() else "ok:Done."
             except ValueError as error:  # every error of the decoder is a sentence
                 yield last or gr.skip(), f"error:{error}"
@@ -131,6 +136,21 @@ def build_page(options: Options) -> gr.Blocks:
         if not options.demo:
             _api(engine)
     return demo
+
+
+class Pace:
+    """How often a growing run is sent: a few times a second, less often as it gets long, for the browser reads all
+    of it each time."""
+
+    def __init__(self):
+        self._next = 0.0
+
+    def due(self, characters: int) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + 0.2 + characters / 4e6
+        return True
 
 
 def _opening(runs: list, wanted: str | None) -> tuple[str | None, str]:
