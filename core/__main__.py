@@ -1,4 +1,4 @@
-"""The command line: run, show, check-trace, bench, record. Bad input is one sentence on stderr and exit code 2."""
+"""The command line: run, show, check-trace, bench, pairs, record. Bad input is one sentence on stderr and exit code 2."""
 
 from __future__ import annotations
 
@@ -67,6 +67,9 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--skip-generate", action="store_true", help="leave out transformers' generate")
     bench.set_defaults(call=bench_command, bad=2)
 
+    pairs = commands.add_parser("pairs", help="list the named pairs", description="Pairs that load by name, and where they are.")
+    pairs.set_defaults(call=pairs_command, bad=2)
+
     record = commands.add_parser("record", help="make the recorded runs again",
                                  description="Decode the recorded runs of the page again and write them to assets/traces.")
     record.add_argument("names", nargs="*", help="which ones (all of them)")
@@ -100,6 +103,13 @@ def bench_command(args: argparse.Namespace) -> int:
     pair = pair_of(args)
     for line in bench(pair, config, prompts, chat=not args.no_chat, generate_too=not args.skip_generate):
         print(line, flush=True)
+    return 0
+
+
+def pairs_command(args: argparse.Namespace) -> int:
+    from .pairs import pair_lines
+    for line in pair_lines():
+        print(line)
     return 0
 
 

