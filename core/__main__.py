@@ -1,4 +1,4 @@
-"""The command line: run, show, check-trace, bench, pairs, record. Bad input is one sentence on stderr and exit code 2."""
+"""The command line: run, show, check-trace, bench, pairs, record, train. Bad input is one sentence on stderr and exit code 2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 
 from .errors import UserError
-from .flags import add_pair, add_settings, config_of, pair_of, progress_line
+from .flags import add_pair, add_settings, add_training, config_of, pair_of, progress_line
 from .run import run_command
 from .show import round_lines, summary_lines
 from .trace import Trace, TraceError
@@ -70,6 +70,11 @@ def parser() -> argparse.ArgumentParser:
     pairs = commands.add_parser("pairs", help="list the named pairs", description="Pairs that load by name, and where they are.")
     pairs.set_defaults(call=pairs_command, bad=2)
 
+    train = commands.add_parser("train", help="train a head for a target",
+                                description="Let the target write text, then train an EAGLE-2 head on it. Resumable.")
+    train.set_defaults(call=train_command, bad=2)
+    add_training(train)
+
     record = commands.add_parser("record", help="make the recorded runs again",
                                  description="Decode the recorded runs of the page again and write them to assets/traces.")
     record.add_argument("names", nargs="*", help="which ones (all of them)")
@@ -111,6 +116,11 @@ def pairs_command(args: argparse.Namespace) -> int:
     for line in pair_lines():
         print(line)
     return 0
+
+
+def train_command(args: argparse.Namespace) -> int:
+    from .train import main as train
+    return train(args)
 
 
 def record_command(args: argparse.Namespace) -> int:

@@ -1,9 +1,10 @@
-"""The flags that `run` and `bench` share, and what they mean: a pair to load, the settings of a run."""
+"""The flags of the commands and what they mean: a pair to load, the settings of a run or of a training."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from .config import DecodeConfig, candidate_count
 from .errors import UserError
@@ -31,6 +32,34 @@ def add_settings(command: argparse.ArgumentParser) -> None:
     group.add_argument("--max-new-tokens", type=int, default=128)
     group.add_argument("--draft-vocab", type=int, default=0, help="draft among the N most frequent tokens only (0: all)")
     group.add_argument("--stop-ids", default="", help="token ids that end the output, like 2,13")
+
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """The flags of `python -m core train`."""
+    add = parser.add_argument
+    add("--target", required=True, help="directory or hub id of the target, a Llama")
+    add("--out", required=True, type=Path, help="directory for text, features, state and the head")
+    add("--init", help="head to start from; otherwise small random weights that pass the feature on")
+    add("--data", action="append", default=[], type=Path, help="more directories of shards (repeatable)")
+    add("--text", type=Path, help="training text: .txt, or .jsonl with \"text\" or chat \"messages\"")
+    add("--write", type=int, default=0, metavar="TOKENS", help="let the target write this much text first (in all)")
+    add("--rows", type=int, default=256, help="rows of a shard that are written together (256)")
+    add("--length", type=int, default=256, help="tokens in a row of text (256)")
+    add("--minutes", type=float, default=60, help="training time, earlier runs in DIR included (60)")
+    add("--positions", type=int, default=1024, help="tokens in a step, all processes together (1024)")
+    add("--lr", type=float, default=1e-3, help="peak learning rate (0.001)")
+    add("--unroll", type=int, default=3, help="self-fed steps, the first one on true features included (3)")
+    add("--decay", type=float, default=0.8, help="weight of each further self-fed step (0.8)")
+    add("--noise", type=float, default=0.2, help="width of the uniform noise on the features (0.2)")
+    add("--feature-weight", type=float, default=0.5, help="weight of the smooth L1 on the features (0.5)")
+    add("--vocab", type=int, default=8192, help="score the loss over this many of the most frequent tokens (8192)")
+    add("--intermediate", type=int, help="width of a new head's MLP (the target's)")
+    add("--kv-heads", type=int, help="key-value heads of a new head (the target's)")
+    add("--held-out", type=Path, help="a shard to report on, never trained (default: the first one)")
+    add("--report-every", type=float, default=5, metavar="MINUTES", help="between reports and saved heads (5)")
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:N")
+    add("--precision", default="auto", choices=("auto", "float32", "bfloat16"), help="of the matrix products")
+    add("--seed", type=int, default=0)
 
 
 def config_of(args: argparse.Namespace) -> DecodeConfig:
