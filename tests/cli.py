@@ -1,6 +1,6 @@
 """Calling the command line in this process, on small pairs."""
 
-from conftest import GOLDEN, make_head, make_target
+from pair_maker import GOLDEN, make_head, make_target
 from toy_tokenizers import byte_level
 
 from core.__main__ import main

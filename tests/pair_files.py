@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from conftest import make_head, make_target
+from pair_maker import make_head, make_target
 from safetensors.torch import load_file, save_file
 
 from core import CheckpointError, load_pair

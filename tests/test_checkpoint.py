@@ -8,8 +8,8 @@ import shutil
 import huggingface_hub
 import pytest
 import torch
-from conftest import GOLDEN, make_head, make_target
 from pair_files import copy_of_head, copy_of_target, edit, edit_tensors, refused, whole_pair
+from pair_maker import GOLDEN, make_head, make_target
 from safetensors.torch import load_file
 from toy_tokenizers import byte_level
 from transformers import LlamaForCausalLM

@@ -4,9 +4,9 @@ import httpx
 import huggingface_hub
 import pytest
 import torch
-from conftest import make_head, make_target
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from pair_files import copy_of_head, copy_of_target, edit, edit_tensors, refused, whole_pair
+from pair_maker import make_head, make_target
 from safetensors.torch import load_file
 from transformers import LlamaForCausalLM
 

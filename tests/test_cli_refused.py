@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from cli import FEW, IDS, PAIR, call, decode, refused, talking_pair
-from conftest import GOLDEN, make_head, make_target
+from pair_maker import GOLDEN, make_head, make_target
 from safetensors.torch import load_file, save_file
 from unprivileged import somebody_else
 

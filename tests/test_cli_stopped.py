@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from cli import FEW, IDS, PAIR, call, decode
-from conftest import GOLDEN, make_head, make_target
+from pair_maker import GOLDEN, make_head, make_target
 
 from core import Trace
 from core.__main__ import main

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import GOLDEN, make_head, make_target
+from pair_maker import GOLDEN, make_head, make_target
 
 from core import DecodeConfig, decode, generate, load_pair
 from core.check import check

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from conftest import make_head, make_target
+from pair_maker import make_head, make_target
 from torch.nn import functional as F
 
 from core import CheckpointError, DecodeConfig, DecodeError, decode, generate, load_pair

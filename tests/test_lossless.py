@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import torch
-from conftest import make_head, make_target
+from pair_maker import make_head, make_target
 
 from core import DecodeConfig, decode, generate, load_pair
 from core.decoder import DecodeError, plain

@@ -8,7 +8,7 @@ import math
 
 import pytest
 import torch
-from conftest import make_head, make_target
+from pair_maker import make_head, make_target
 
 from core import DecodeConfig, decode, generate, load_pair
 from core import decoder as decoder_module
