@@ -82,7 +82,8 @@ TV.Tree = class {
       const fresh = frame.kind === 'expand' && fan.layer === frame.layer;
       TV.put(fan.g, 'class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
     }
-    if (!this.touched && drafting) this.follow([...focus].filter(id => this.nodes.has(id)));
+    const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [];
+    if (!this.touched) this.follow(aim, drafting);
     if (this.world.parentNode !== this.svg) this.svg.replaceChildren(this.world);  // whole, so that nothing fades in
   }
 
@@ -147,21 +148,21 @@ TV.Tree = class {
   }
 
   // While the tree grows out of sight, the view goes after it, until a person has moved it.
-  follow(ids) {
+  follow(ids, sideways) {
     const {k, x, y} = this.zoom, width = this.box.clientWidth, height = this.box.clientHeight * 0.8;
     const seen = id => {
       const b = this.at(id);
-      return x + k * b.x > -20 && x + k * (b.x + b.w) < width + 20 && y + k * b.y > 0 && y + k * b.y < height;
+      return (!sideways || x + k * b.x > -20 && x + k * (b.x + b.w) < width + 20) && y + k * b.y > 0 && y + k * b.y < height;
     };
-    if (ids.length && !ids.some(seen)) this.reveal(ids[0]);
+    if (ids.length && !ids.some(seen)) this.reveal(ids[0], sideways);
   }
 
   // Brings a node into view if it is outside.
-  reveal(id) {
+  reveal(id, sideways = true) {
     if (!this.nodes.has(id)) return;
     const b = this.at(id), {k} = this.zoom, width = this.box.clientWidth, height = this.box.clientHeight;
     const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
-    if (left < 0 || left + k * b.w > width) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
+    if (sideways && (left < 0 || left + k * b.w > width)) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
     if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.42 - k * b.y;
     this.apply();
   }

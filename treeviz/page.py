@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from dataclasses import dataclass
 
 import gradio as gr
@@ -15,6 +13,7 @@ from . import charts
 from .gallery import lines_of, recorded
 from .lines import page_lines, trace_of
 from .live import Engine, Source
+from .turns import Pace, Turns
 from .view import message_view, trace_view
 
 EXAMPLES = ["Why is the sky blue?", "Write a Python function that reverses a string.",
@@ -60,7 +59,7 @@ def build_page(options: Options) -> gr.Blocks:
     """The Blocks of the whole page. Raises TraceError where the file to open with is not a trace."""
     runs = {run.sentence: run for run in recorded(options.trace)}
     first, opening = _opening(list(runs.values()), options.trace)
-    engine, stops = Engine(options.source), {}
+    engine, turns = Engine(options.source), Turns()
 
     with gr.Blocks(title="TreeViz", fill_width=True, analytics_enabled=False) as demo:
         with gr.Sidebar(width=330, open=False):
@@ -81,27 +80,31 @@ def build_page(options: Options) -> gr.Blocks:
             with gr.Tab("The whole run") as run_tab:
                 plots = charts.page_charts()
 
-        def decode(prompt, chat, top_k, depth, total, temperature, top_p, most, seed, request: gr.Request):
-            stop = stops[request.session_hash] = threading.Event()
-            last, pace = "", Pace()
+        def decode(ticket, prompt, chat, top_k, depth, total, temperature, top_p, most, seed):
+            last, pace, ended = "", Pace(), turns.stop_of(ticket)
             try:
                 config = DecodeConfig(top_k=int(top_k), depth=int(depth), total_tokens=int(total), seed=int(seed or 0),
                                       temperature=temperature, top_p=top_p, max_new_tokens=int(most))
-                for update in engine.run(prompt or "", chat, config, stop):
+                for update in () if ended.is_set() else engine.run(prompt or "", chat, config, ended):
                     last = update.lines or last
                     if update.note:
                         yield gr.skip(), f"busy:{update.note}"
                     elif pace.due(len(last)):
                         yield last, "busy:Decoding."
-                yield last or gr.skip(), "ok:Stopped." if stop.is_set() else "ok:Done."
+                yield last or gr.skip(), "ok:Stopped." if ended.is_set() else "ok:Done."
             except ValueError as error:  # every error of the decoder is a sentence
                 yield last or gr.skip(), f"error:{error}"
             finally:
-                stops.pop(request.session_hash, None)
+                turns.done(ticket)
+
+        def begin(request: gr.Request):
+            return turns.begin(request.session_hash)
 
         def stop(request: gr.Request):
-            if request.session_hash in stops:
-                stops[request.session_hash].set()
+            turns.stop(request.session_hash)
+
+        def leave(request: gr.Request):
+            turns.leave(request.session_hash)
 
         def load(file):
             try:
@@ -123,11 +126,13 @@ def build_page(options: Options) -> gr.Blocks:
             name = next((sentence for sentence, run in runs.items() if run.name == wanted), None)
             return (gr.skip(), gr.skip()) if name is None else (pick(name)[0], name)
 
+        ticket = gr.State()
         hidden = dict(show_progress="hidden", api_visibility="private")
-        gr.on([decode_button.click, inputs[0].submit], decode, inputs, [view, message], concurrency_id="decode",
-              concurrency_limit=1, trigger_mode="once", show_progress="minimal", show_progress_on=[message],
-              api_name="live", api_visibility="private")
+        asked = gr.on([decode_button.click, prompt.submit], begin, None, ticket, queue=False, **hidden)
+        asked.then(decode, [ticket, *inputs], [view, message], concurrency_id="decode", concurrency_limit=1,
+                   show_progress="minimal", show_progress_on=[message], api_name="live", api_visibility="private")
         stop_button.click(stop, None, None, queue=False, **hidden)
+        demo.unload(leave)
         upload.upload(load, upload, [view, message, choice], **hidden)
         choice.input(pick, choice, [view, message], **hidden)
         view.select(follow_link, None, [view, choice], **hidden)
@@ -136,21 +141,6 @@ def build_page(options: Options) -> gr.Blocks:
         if not options.demo:
             _api(engine)
     return demo
-
-
-class Pace:
-    """How often a growing run is sent: a few times a second, less often as it gets long, for the browser reads all
-    of it each time."""
-
-    def __init__(self):
-        self._next = 0.0
-
-    def due(self, characters: int) -> bool:
-        now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + 0.2 + characters / 4e6
-        return True
 
 
 def _opening(runs: list, wanted: str | None) -> tuple[str | None, str]:
