@@ -23,8 +23,9 @@ TV.Tree = class {
   round(m) {
     this.model = m; this.nodes.clear();
     this.svg.setAttribute('aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
-    this.world = TV.svg('g', {class: 'world'});
-    const fans = TV.svg('g', {class: 'fans'}), edges = TV.svg('g', {class: 'edges'}), boxes = TV.svg('g', {class: 'boxes'});
+    this.world = TV.svg('g', {class: 'world', role: 'presentation'}); this.ghost = null;
+    const fans = TV.svg('g', {class: 'fans', 'aria-hidden': true}), edges = TV.svg('g', {class: 'edges', 'aria-hidden': true}),
+      boxes = TV.svg('g', {class: 'boxes', role: 'presentation'});
     this.map = new TV.Place(m, this.view.state.down, this.box.clientWidth - 8, this.box.clientHeight - 8);
     for (const [id] of m.place) {
       const b = this.at(id), g = TV.svg('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
@@ -114,6 +115,19 @@ TV.Tree = class {
     if (pinned !== pin) { turn(pinned, 'pin', false); turn(pin, 'pin', true); }
     if (pinned !== pin && (pinned === null) !== (pin === null)) this.svg.classList.toggle('focused', pin !== null);
     this.path = path; this.marked = [focus, pin];
+    this.haunt(m, focus);
+  }
+
+  // A candidate of a fan has no box of its own: while it is looked at, it gets one beside its parent.
+  haunt(m, focus) {
+    this.ghost?.remove();
+    this.ghost = null;
+    if (focus === null || !m.candidate(focus) || this.nodes.has(focus) || !this.nodes.has(m.parent[focus])) return;
+    const b = this.at(m.parent[focus]), label = TV.clip(m.label(focus), 14), width = 16 + TV.BOX.cell * TV.cells(label);
+    const [x, y] = this.map.down ? [b.x + b.w / 2 - width / 2, b.y + 34] : [b.x + b.w + 22, b.y + 6];
+    this.ghost = TV.svg('g', {class: `n ghost s-${m.state(this.view.state.frame, focus)}`, transform: `translate(${x} ${y})`, 'data-node': focus});
+    this.ghost.append(TV.svg('rect', {width, height: TV.BOX.height, rx: 7}), TV.svg('text', {class: 'label', x: 8, y: 14.5}, label));
+    this.world.append(this.ghost);
   }
 
   // -- zoom and pan ----------------------------------------------------------------------------------------------

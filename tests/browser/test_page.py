@@ -86,6 +86,41 @@ def test_hover_links_the_views(visit):
     assert now(page)["hover"] is None
 
 
+def test_a_thin_candidate_shows_itself_while_looked_at(visit):
+    page = visit.open()
+    page.click(".tv-tabs [data-panel=scores]")
+    page.hover(".tv-canvas", position={"x": 330, "y": 200})
+    hovered = now(page)["hover"]
+    assert page.locator(f".tv-tree .ghost[data-node='{hovered}']").count() == 1
+    page.hover(".tv-head h1")
+    assert page.locator(".tv-tree .ghost").count() == 0
+
+
+def test_keys_walk_along_the_tree(visit):
+    page = visit.open()
+    page.keyboard.press("ArrowDown")
+    assert now(page)["pin"] == 0
+    page.keyboard.press("Alt+ArrowRight")
+    child = now(page)["pin"]
+    assert page.eval_on_selector(".tv", f"e => e.treeviz.model.parent[{child}]") == 0
+    page.keyboard.press("ArrowDown")
+    assert now(page)["pin"] not in (0, child)
+    page.keyboard.press("Alt+ArrowLeft")
+    assert now(page)["pin"] == 0
+    assert page.get_attribute(".tv-tree", "role") == "tree" and page.locator(".tv-tree [role=treeitem]").count() > 10
+
+
+def test_turned_and_presented(visit):
+    page = visit.open()
+    box = page.locator(".tv-tree .n.s-R").bounding_box()
+    page.keyboard.press("t")
+    turned = page.locator(".tv-tree .n.s-a").first.bounding_box()
+    assert turned["y"] > page.locator(".tv-tree .n.s-R").bounding_box()["y"] + 20 and box
+    page.keyboard.press("p")
+    assert not page.is_visible(".tab-wrapper") and page.is_visible(".tv-say")
+    page.wait_for_function("location.hash.includes('present')")
+
+
 def test_click_pins_and_escape_clears(visit):
     page = visit.open()
     node = page.locator(".tv-tree .n.s-k").first
