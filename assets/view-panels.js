@@ -49,6 +49,8 @@ TV.Panels = class {
       if (entered && this.view.moves) this.fill();
     } else {
       this.body.replaceChildren(this[name](m));
+      const best = this.body.querySelector('.best'), box = this.body.firstChild;
+      if (best) box.scrollTop = best.offsetTop - 70;
     }
     this.paint();
   }

@@ -163,7 +163,7 @@ TV.Tree = class {
 
   // While the tree grows out of sight, the view goes after it, until a person has moved it.
   follow(ids, sideways) {
-    const {k, x, y} = this.zoom, width = this.box.clientWidth, height = this.box.clientHeight * 0.8;
+    const {k, x, y} = this.zoom, width = this.box.clientWidth, height = this.inSight();
     const seen = id => {
       const b = this.at(id);
       return (!sideways || x + k * b.x > -20 && x + k * (b.x + b.w) < width + 20) && y + k * b.y > 0 && y + k * b.y < height;
@@ -171,13 +171,19 @@ TV.Tree = class {
     if (ids.length && !ids.some(seen)) this.reveal(ids[0], sideways);
   }
 
+  // How much of the box can be seen: the sentence stays over its lower end in a low window.
+  inSight() {
+    const box = this.box.getBoundingClientRect();
+    return Math.max(120, Math.min(box.height, innerHeight - 130 - Math.max(0, box.top)) - 24);
+  }
+
   // Brings a node into view if it is outside.
   reveal(id, sideways = true) {
     if (!this.nodes.has(id)) return;
-    const b = this.at(id), {k} = this.zoom, width = this.box.clientWidth, height = this.box.clientHeight;
+    const b = this.at(id), {k} = this.zoom, width = this.box.clientWidth, height = this.inSight();
     const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
     if (sideways && (left < 0 || left + k * b.w > width)) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
-    if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.42 - k * b.y;
+    if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.6 - k * b.y;
     this.apply();
   }
 

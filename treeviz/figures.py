@@ -29,8 +29,8 @@ def _figure(title: str, **layout_) -> go.Figure:
                          margin=dict(l=58, r=22, t=64, b=54), height=340,
                          legend=dict(orientation="h", x=0.02, xanchor="left", y=1.01, yanchor="bottom", traceorder="normal"),
                          **layout_)
-    figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRID)
-    figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRID)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRID, title_standoff=6, title_font_size=12)
     return figure
 
 
@@ -132,6 +132,7 @@ def time_figure(trace) -> go.Figure:
         figure.add_bar(x=[share], y=[""], orientation="h", name=f"{name} {share:.1%}", marker_color=colour,
                        marker_pattern_shape=pattern, hovertext=f"{seconds.get(key, 0):.3f} s")
     figure.update_xaxes(tickformat=".0%", range=[0, 1])
+    figure.update_layout(legend=dict(y=-0.14, yanchor="top"), margin=dict(b=84))
     return figure
 
 
