@@ -18,6 +18,7 @@ from .chat import encode
 from .config import DecodeConfig
 from .errors import UserError
 from .events import CacheCommitted, RunFinished
+from .linear import usual_form
 from .pair import Pair
 from .record import generate, stream
 
@@ -140,8 +141,8 @@ def _recorded(pair, ids, config):
 
 
 def _transformers(pair, ids, config):
-    """transformers' own greedy decoding of the same target."""
-    with torch.inference_mode():
+    """transformers' own greedy decoding of the same target, its linear layers as PyTorch does them."""
+    with torch.inference_mode(), usual_form(pair.target.model):
         prompt = torch.tensor([ids], device=pair.target.device)
         out = pair.target.model.generate(
             prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=config.max_new_tokens,

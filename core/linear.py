@@ -8,7 +8,9 @@ Measure again with `python -m core.linear`.
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -39,6 +41,19 @@ def speed_up(module: nn.Module) -> nn.Module:
                 and layer.weight.device.type == "cpu":
             layer.__class__ = FewRowsLinear
     return module
+
+
+@contextlib.contextmanager
+def usual_form(module: nn.Module) -> Iterator[None]:
+    """The layers of `module` as PyTorch does them, for comparison."""
+    changed = [layer for layer in module.modules() if type(layer) is FewRowsLinear]
+    for layer in changed:
+        layer.__class__ = nn.Linear
+    try:
+        yield
+    finally:
+        for layer in changed:
+            layer.__class__ = FewRowsLinear
 
 
 def _measure() -> None:

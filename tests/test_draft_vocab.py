@@ -8,7 +8,7 @@ from pair_maker import make_head, make_target
 from torch.nn import functional as F
 
 from core import CheckpointError, DecodeConfig, DecodeError, decode, generate, load_pair
-from core.linear import FewRowsLinear, few_rows_linear, speed_up
+from core.linear import FewRowsLinear, few_rows_linear, speed_up, usual_form
 
 
 @pytest.fixture(scope="module")
@@ -68,4 +68,7 @@ def test_only_layers_it_suits_are_changed():
     model = torch.nn.Sequential(torch.nn.Linear(4, 4, bias=False), torch.nn.Linear(4, 4),
                                 torch.nn.Linear(4, 4, bias=False, dtype=torch.bfloat16))
     speed_up(model)
+    assert [type(layer) is FewRowsLinear for layer in model] == [True, False, False]
+    with usual_form(model):
+        assert not any(type(layer) is FewRowsLinear for layer in model)
     assert [type(layer) is FewRowsLinear for layer in model] == [True, False, False]
