@@ -93,6 +93,12 @@ TV.controls = {
     }));
   },
 
+  // What one is looking at when the page opens, and how to go on; gone with the first step.
+  intro() {
+    if (this.ref.intro.hidden) return;
+    this.ref.intro.replaceChildren(...this.t('intro').map((text, i) => i % 2 ? TV.make('kbd', '', text) : text));
+  },
+
   async copyLink() {
     TV.writeHash(this);
     try { await navigator.clipboard.writeText(location.href); this.toast(this.t('linked')); } catch { this.toast(location.href); }

@@ -45,7 +45,8 @@ TV.Details = class {
         line(strong(state === 'e' ? d.expandedWord : d.scoredWord), ', ', d.soFar(there.indexOf(id) + 1, there.length));
       }
       const path = m.path(id).slice(1), sum = path.map((node, i) => (i ? '\u2212 ' : '\u2212') + TV.num(-m.logProb(node))).join(' ');
-      line(soft(path.length > 1 ? `${d.sum} ${sum} = ` : `${d.sum} `), strong(TV.num(m.score(id))));
+      const exact = path.reduce((n, node) => n + Math.round(m.logProb(node) * 100), 0) === Math.round(m.score(id) * 100);
+      line(soft(path.length > 1 ? `${d.sum} ${sum} ${exact ? '=' : '≈'} ` : `${d.sum} `), strong(TV.num(m.score(id))));
       const target = verified && row !== undefined ? m.raw.target.token_prob[row] : null;
       line(soft(`${d.head} `), strong(Math.exp(m.logProb(id)).toFixed(2)), ...(target === null ? [] : [soft(`, ${d.target} `), strong(target.toFixed(2))]));
       if (ranked && row !== undefined) line(soft(d.row(id, row)), soft(`, ${d.position} ${m.raw.prefix_length} + ${m.depth(id)} = `), strong(String(m.raw.tree.position_ids[row])));

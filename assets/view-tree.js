@@ -85,7 +85,28 @@ TV.Tree = class {
     }
     const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [];
     if (!this.touched) this.follow(aim, drafting);
+    const forward = this.before && this.before[0] === m && this.before[1] === i - 1;
+    this.before = [m, i];
+    if (forward && this.view.moves) this.play(m, i);
     if (this.world.parentNode !== this.svg) this.svg.replaceChildren(this.world);  // whole, so that nothing fades in
+  }
+
+  // A step forward, shown: children come out of their parents; the accepted path grows until it fails.
+  play(m, i) {
+    const frame = m.frames[i], time = {duration: 240, easing: 'ease-out', fill: 'backwards'};
+    for (const [id, node] of this.nodes) {
+      const state = m.state(i, id);
+      if (state === '.' || !node.edge) continue;
+      if (frame.kind === 'expand' && m.state(i - 1, id) === '.') {
+        const from = this.at(m.parent[id]), to = this.at(id), place = at => `translate(${at.x}px, ${at.y}px)`;
+        node.g.animate([{transform: place(from), opacity: 0}, {transform: place(to), opacity: 1}], time);
+        node.edge.animate([{opacity: 0}, {opacity: 1}], time);
+      } else if (frame.kind === 'accept' && 'axb'.includes(state)) {
+        const delay = 170 * (state === 'a' ? m.depth(id) - 1 : m.raw.accept.path.length - 1), length = node.edge.getTotalLength();
+        node.g.animate([{opacity: 0.25}, {opacity: 1}], {...time, delay});
+        if (state === 'a') node.edge.animate([{strokeDasharray: length, strokeDashoffset: length}, {strokeDasharray: length, strokeDashoffset: 0}], {...time, delay});
+      }
+    }
   }
 
   // What stands at the right of a box, by frame.

@@ -67,6 +67,8 @@ TV.View = class {
       return;
     }
     s.frame = this.frameOf('accept');
+    this.ref.intro.hidden = live || this.greeted;
+    this.greeted = true;
   }
 
   frameOf(kind) { return Math.max(0, this.model.frames.findIndex(frame => frame.kind === kind)); }
@@ -82,6 +84,7 @@ TV.View = class {
     s.frame = Math.max(0, Math.min(s.frame, last));
     if (s.round !== old.round) { s.hover = null; if (!('pin' in changes)) s.pin = null; }
     if (s.pin !== null && this.model.state(s.frame, s.pin) === '.') s.pin = null;
+    if (s.frame !== old.frame || s.round !== old.round) this.ref.intro.hidden = true;
     if (s.present !== old.present) this.ref.root.classList.toggle('present', s.present);
     if (s.down !== old.down) { this.tree.touched = false; this.drawn = null; }
     if (s.lang !== old.lang) { this.timeline.key = null; this.stream.run(false); this.timeline.run(false); this.draw('round'); }
@@ -106,7 +109,7 @@ TV.View = class {
     if (what === 'round') {
       this.ref.root.lang = s.lang;
       if (this.drawn !== m) { this.tree.round(m); this.drawn = m; }
-      this.stream.round(); this.timeline.round(m); this.legend();
+      this.stream.round(); this.timeline.round(m); this.legend(); this.intro();
     }
     if (what !== 'focus') {
       const kind = this.frame.kind;

@@ -75,7 +75,7 @@ def test_the_select_sum_adds_up():
     for frame in frames(r):
         if frame.kind == "select" and frame.layer:
             text = plain(narrate(trace, r, frame)).replace("\u2212", "-")
-            terms, total = re.search(r"”, (-[-\d. ]+) = (-[\d.]+);", text).groups()
+            terms, total = re.search(r"”, (-[-\d. ]+) [=≈] (-[\d.]+);", text).groups()
             values = [-float(x) for x in re.findall(r"[\d.]+", terms)]
             assert len(values) == frame.layer + 1 and math.isclose(sum(values), float(total), abs_tol=0.03)
 

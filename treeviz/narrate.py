@@ -107,14 +107,16 @@ class _Teller:
             return self.text("select.one", **values)
         return self.text("select.all" if len(chosen) == new else "select", **values)
 
-    def _sum(self, candidate: int) -> str:
-        """The log-probabilities along the path, as a written-out sum."""
-        c, terms = self.r.candidates, []
+    def _sum(self, node: int) -> str:
+        """The score of a candidate as the written-out sum of the log-probabilities along its path."""
+        c, terms, candidate = self.r.candidates, [], node
         while candidate:
             terms.append(c.log_prob[candidate - 1])
             candidate = c.parent[candidate - 1]
         first, *rest = reversed(terms)
-        return number(first) + "".join(f" {MINUS} {number(-x)}" for x in rest)
+        exact = round(sum(round(x, 2) for x in terms), 2) == round(c.score[node - 1], 2)
+        written = number(first) + "".join(f" {MINUS} {number(-x)}" for x in rest)
+        return f"{written} {'=' if exact else '≈'} {number(c.score[node - 1])}"  # two digits do not always add up
 
     def rerank(self, frame: Frame) -> list[Part]:
         c, kept = self.r.candidates, set(frame.focus)

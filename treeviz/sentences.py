@@ -43,8 +43,8 @@ TEXT = {
     },
     "select.one": {
         "en": "The best candidate by score goes on: {best}, whose score is the sum of the log-probabilities along its "
-              "path, {sum} = {score}.",
-        "zh": "得分最高的候选继续生长：{best}，得分是沿路径的对数概率之和，{sum} = {score}。",
+              "path, {sum}.",
+        "zh": "得分最高的候选继续生长：{best}，得分是沿路径的对数概率之和，{sum}。",
     },
     "select.all": {
         "en": "All {n} go on: each will be fed back to the head. {best} leads with {score}, the logarithm of its "
@@ -53,8 +53,8 @@ TEXT = {
     },
     "select": {
         "en": "A score is the sum of the log-probabilities along the path. The {n} best of the {new} go on: first "
-              "{best}, {sum} = {score}; last {last}, at {worst}.",
-        "zh": "得分是沿路径的对数概率之和。{new} 个中最好的 {n} 个继续：首位 {best}，{sum} = {score}；末位 {last}，{worst}。",
+              "{best}, {sum}; last {last}, at {worst}.",
+        "zh": "得分是沿路径的对数概率之和。{new} 个中最好的 {n} 个继续：首位 {best}，{sum}；末位 {last}，{worst}。",
     },
     "rerank": {
         "en": "Now all {n} candidates of all layers compete, and the best {kept} are kept. The cut falls at {cutoff}: "

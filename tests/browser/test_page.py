@@ -27,6 +27,10 @@ def test_opens_on_a_recorded_run_without_torch(visit, server):
     assert now(page)["kind"] == "accept" and now(page)["rounds"] == 4
     assert "the target" in sentence(page)
     assert page.text_content(".tv-stream .prompt")
+    assert page.is_visible(".tv-intro")
+    page.keyboard.press("ArrowRight")
+    assert not page.is_visible(".tv-intro")
+    page.keyboard.press("ArrowLeft")
     assert page.text_content(".tv-file").startswith("core/verify.py")
     maps = Path(f"/proc/{server[1].pid}/maps")
     if maps.exists():
