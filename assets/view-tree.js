@@ -83,8 +83,12 @@ TV.Tree = class {
       const fresh = frame.kind === 'expand' && fan.layer === frame.layer;
       TV.put(fan.g, 'class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
     }
-    const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [];
-    if (!this.touched) this.follow(aim, drafting);
+    if (!this.touched) {
+      if (!drafting) this.zoom.x = this.home.x;
+      const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [0];
+      this.follow(aim, drafting || this.box.clientWidth >= 620);
+      this.apply();
+    }
     const forward = this.before && this.before[0] === m && this.before[1] === i - 1;
     this.before = [m, i];
     if (forward && this.view.moves) this.play(m, i);
@@ -166,7 +170,7 @@ TV.Tree = class {
       : Math.min(4, Math.max(room - 4 - k * length, room * 0.42 - k * middle));
     this.zoom = {k, x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
       y: along(h, height, this.map.down ? 0 : (root.y + 2 * end.y) / 3, this.box.clientWidth < 620 ? 0.4 : 0.12)};
-    this.whole = whole; this.touched = false; this.fitted = true;
+    this.home = {...this.zoom}; this.whole = whole; this.touched = false; this.fitted = true;
     this.apply();
   }
 
@@ -205,6 +209,11 @@ TV.Tree = class {
     const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
     if (sideways && (left < 0 || left + k * b.w > width)) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
     if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.6 - k * b.y;
+    if (!this.touched) {  // no further than the tree's ends
+      const inside = (at, length, room) => k * length <= room ? at : Math.min(4, Math.max(room - 4 - k * length, at));
+      this.zoom.x = inside(this.zoom.x, this.size.w, width);
+      this.zoom.y = inside(this.zoom.y, this.size.h, height);
+    }
     this.apply();
   }
 
