@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
 
     show = commands.add_parser("show", help="print a round of a trace", description="A round of a trace in the terminal.")
     show.add_argument("file")
-    show.add_argument("--round", type=int, default=0, help="which round, counted from 0")
+    show.add_argument("--round", type=int, default=1, help="which round, counted from 1")
     show.set_defaults(call=show_command, bad=2)
 
     check = commands.add_parser("check-trace", help="validate a trace", description="Exit 0 if FILE is a sound trace.")
@@ -84,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
 
 def show_command(args: argparse.Namespace) -> int:
     trace = Trace.load(args.file)
-    for line in (*summary_lines(trace), "", *round_lines(trace, args.round)):
+    for line in (*summary_lines(trace), "", *round_lines(trace, args.round - 1)):
         print(line)
     return 0
 

@@ -84,9 +84,10 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
             count[name] += len(outputs[name])
             if summary:
                 runs.append(summary)
-        differ += config.greedy and outputs["EAGLE-2"] != outputs["plain"][: len(outputs["EAGLE-2"])]
+        same = outputs["EAGLE-2"] == outputs["plain"][: len(outputs["EAGLE-2"])]
+        differ += config.greedy and not same
         yield (f"prompt {number}: {len(outputs['EAGLE-2'])} tokens, tau {runs[-1]['tau']:.2f}, "
-               + ("sampled" if not config.greedy else "equal to plain decoding" if not differ else "DIFFERS from plain"))
+               + ("sampled" if not config.greedy else "equal to plain decoding" if same else "DIFFERS from plain"))
     yield from _report(config, spent, count, runs, differ, len(prompts))
 
 
@@ -101,16 +102,21 @@ def _report(config, spent, count, runs, differ, prompts) -> Iterator[str]:
     committed = sum(run["tau"] * run["rounds"] for run in runs)
     yield ""
     for name, value in speed.items():
-        yield f"{name:>9}: {value:7.2f} tokens/s, {value / speed['plain']:.2f} x plain decoding" + (
-            f", {speed['EAGLE-2'] / value:.2f} x as fast is EAGLE-2" if name == "generate" else "")
+        yield f"{name:>9}: {value:7.2f} tokens/s, {value / speed['plain']:.2f} x plain decoding"
+    if "generate" in speed:
+        yield f"EAGLE-2 is {speed['EAGLE-2'] / speed['generate']:.2f} x as fast as transformers' generate"
+    cost = total / rounds * speed["plain"]  # of a round, in plain steps
+    yield (f"A round costs {cost:.2f} plain steps and commits {committed / rounds:.2f} tokens: "
+           + ("it wins here." if committed / rounds > cost else "it loses here; a smaller tree, a better head or a device "
+              "on which a few rows cost as much as one would turn that."))
     yield f"tau {committed / rounds:.3f}: tokens per round, accepted drafted tokens + 1, over {rounds} rounds"
     depth = [sum(run["accepted_by_depth"][d] for run in runs) / rounds for d in range(config.depth + 1)]
     yield "accepted at least d drafted tokens: " + ", ".join(f"{d}: {share:.0%}" for d, share in enumerate(depth, start=1))
     yield "share of a round's time: " + ", ".join(f"{part} {seconds / total:.2%}" for part, seconds in parts.items())
     yield (f"model forwards {(parts['draft'] + parts['verify']) / total:.2%} of the round; tree building "
            f"{1e3 * parts['tree'] / rounds:.3f} ms a round; one round {1e3 * total / rounds:.1f} ms")
-    yield (f"recording costs {spent['recorded'] / spent['EAGLE-2'] - 1:+.2%} of the run by the clock, "
-           f"{sum(run['recording'] for run in runs) / spent['recorded']:.2%} by adding up the listener's own time")
+    yield (f"recording costs {sum(run['recording'] for run in runs) / spent['recorded']:.2%} of a run, the listener's own "
+           f"time (the two runs differ by {spent['recorded'] / spent['EAGLE-2'] - 1:+.1%}, this machine's noise included)")
     if config.greedy:
         yield f"lossless on {prompts - differ} of {prompts} prompts"
 

@@ -80,12 +80,14 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     logits, features = target.prefill(prompt, cache)
     argmax = _finite_argmax(logits[None], "target", "the prefill", pair)
     root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
-    fresh = torch.cat([prompt[1:], torch.tensor([root])])  # what the head reads: each token beside the feature before it
+    # The head sees one token further than its feature: beside the feature of token i it reads token i + 1. So what is
+    # fresh for it is the prompt without its first token, and the root; in later rounds, the path and the next root.
+    fresh = torch.cat([prompt[1:], torch.tensor([root])])
     yield Prefilled(tick.lap("prefill"))
 
     index = 0
     while not output.stopped_by(root):
-        n = cache.length
+        n = cache.length  # the root is not among these rows: the target has said it, but reads it with the tree
         if n + config.depth + 2 > target.context:  # the deepest node's position must exist
             output.finish("context", root)
             break
@@ -100,7 +102,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
             tick.start()
         candidates = gather(layers)
         if not bool(candidates.score.isfinite().all()):
-            raise DecodeError(_not_finite("head", f"round {index}", pair))
+            raise DecodeError(_not_finite("head", f"round {index + 1}", pair))
         tick.lap("draft")
 
         tree = flatten(root, candidates, rerank(candidates.score, config.total_tokens))
@@ -109,7 +111,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         tick.start()
 
         logits, features = target.verify(tree, cache)
-        argmax = _finite_argmax(logits, "target", f"round {index}", pair)
+        argmax = _finite_argmax(logits, "target", f"round {index + 1}", pair)
         tick.lap("verify")
         yield Verified(tree, logits, argmax)
         tick.start()
@@ -122,7 +124,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         yield accepted
         tick.start()
 
-        cache.keep(accepted.path)
+        cache.keep(accepted.path)  # root and accepted tokens; the bonus is read next round, as its root
         features = features[torch.tensor(accepted.path, device=features.device)]
         path_tokens = tree.token[accepted.path]
         fresh = torch.cat([path_tokens[1:], torch.tensor([accepted.bonus])])
@@ -134,7 +136,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
 
 
 @torch.inference_mode()
-def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None) -> Iterator[Tensor]:
+def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None) -> Iterator[tuple[Tensor, int]]:
     """Plain decoding of the same target through the same code path: one token a pass, the same stopping rules.
 
     Yields the logits [vocab] and the token that follows from them, as a pair.
@@ -236,14 +238,18 @@ def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None
                           f"{len(pair.head.frequent) or 'no'} tokens by frequency; give "
                           + (f"at most {len(pair.head.frequent)}, or 0." if pair.head.frequent else "0 (all tokens)."))
     room = context - config.depth - 2
+    if room < 1:
+        raise DecodeError(f"depth is {config.depth}, but the context of {pair.name} is {context} tokens and a round needs "
+                          f"depth + 2 of them beside the prompt; lower depth to {max(context - 3, 0)} or less.")
     if len(prompt_ids) > room:
         raise DecodeError(f"The prompt has {len(prompt_ids)} tokens, but the context of {pair.name} is {context} and a "
                           f"round at depth {config.depth} needs {config.depth + 2} of it; shorten the prompt to "
-                          f"{max(room, 0)} tokens" + (" or lower depth." if config.depth else "."))
+                          f"{room} tokens" + (" or lower depth." if config.depth else "."))
 
 
 def _capacity(pair: Pair, prompt_length: int, config: DecodeConfig) -> int:
-    """Rows a run can need at once: all committed tokens and a round's tree (target) or beams (head) behind them."""
+    """Rows that either cache can need at once: all committed tokens and, behind them, what a round writes and drops:
+    the tree in the target's cache, the beams in the head's. One size serves both."""
     committed = min(prompt_length + config.max_new_tokens + config.depth + 1, pair.target.context)
     return committed + max(config.total_tokens + 1, config.depth * config.top_k)
 

@@ -21,8 +21,8 @@ def grow_dynamic(drafter: Drafter, token_ids: Tensor, features: Tensor, config: 
     """EAGLE-2's context-aware tree (section 4.1): in each layer the top_k nodes by cumulative score are expanded.
 
     token_ids [rows] and features [rows, hidden] are what the target has made certain since the last round: each
-    feature with the token that follows it, the root last. Yields depth + 1 layers: top_k candidates, then
-    top_k^2 in each. No transfer to the CPU happens here.
+    feature with the token that follows it, the root last (the whole prompt in the first round, the accepted path
+    after). Yields depth + 1 layers: top_k candidates, then top_k^2 in each. Nothing here waits for the device.
     """
     k, device = config.top_k, drafter.device
     feature, logits = drafter.observe(token_ids, features)                     # [1, hidden], [1, vocab]
@@ -35,7 +35,7 @@ def grow_dynamic(drafter: Drafter, token_ids: Tensor, features: Tensor, config: 
     yield Layer(expanded, flat[0], parent, flat[1], flat[2], ids if config.depth else ids[:0])
 
     beam_ids, beam_token, beam_score = ids, flat[0], flat[2]
-    beam_feature = feature.expand(k, -1)                                       # the first beam shares its parent
+    beam_feature = feature.expand(k, -1)  # what the head reads beside a token is the feature predicted for its parent
     itself = torch.eye(k, dtype=torch.bool, device=device)
     mask = itself
     for step in range(config.depth):

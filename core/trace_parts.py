@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from .trace_rules import check_round
 
@@ -46,10 +46,18 @@ class Prompt(Part):
     token_ids: Annotated[list[Id], Field(min_length=1)]
 
 
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds half a surrogate pair, which is no text") from None
+    return text
+
+
 class TokenText(Part):
     """What a token id says. `bytes` (hex) is there only for a token that is not whole characters by itself."""
 
-    text: str
+    text: Annotated[str, AfterValidator(_encodable)]
     special: bool
     bytes: Hex | None = None
 

@@ -198,5 +198,9 @@ def _check_summary(trace) -> None:
           "belongs with check.lossless false, and only there")
     _need(c.first_difference is None or c.first_difference < s.new_tokens, "check.first_difference",
           "is beyond the output")
-    _need(s.accepted_by_depth == by_depth and len(by_depth) >= max(lengths, default=0), "summary.accepted_by_depth",
+    for part in ("draft", "tree", "verify", "accept", "commit"):
+        spent = sum(getattr(r.seconds, part) for r in trace.rounds)
+        _need(abs(s.seconds.get(part, spent) - spent) <= 1e-6 + 1e-6 * spent, "summary.seconds",
+              f"say {s.seconds.get(part)} for {part}, the rounds say {spent}")
+    _need(s.accepted_by_depth == by_depth and len(by_depth) == trace.config["depth"] + 1, "summary.accepted_by_depth",
           "does not count what the rounds accepted")

@@ -68,8 +68,9 @@ def select(score: Tensor, count: int) -> Tensor:
 def rerank(score: Tensor, total_tokens: int) -> Tensor:
     """Places of the `total_tokens` best of all candidates, in creation order (EAGLE-2, section 4.2).
 
-    A child never scores above its parent and is created after it, so the stable order keeps every parent of a
-    kept candidate, also among equal scores. The paper's rule, at equal value prefer the shallower, is the same.
+    A child never scores above its parent (`expand` sees to that) and is created after it, so the stable order keeps
+    every parent of a kept candidate, also among equal scores. Creation runs layer by layer, so this is the paper's rule:
+    at equal value prefer the shallower node.
     """
     return select(score, total_tokens).sort().values
 
@@ -100,6 +101,8 @@ def flatten(root: int, candidates: Candidates, kept: Tensor) -> Tree:
     token = torch.cat([torch.tensor([root]), candidates.token[kept]])
     deepest = int(depth[-1])  # creation order is layer order
 
+    # All rows climb to the root in step, each marking the ancestor it stands on. For root 0, its child 1 and grandchild 2
+    # they stand on [0, 1, 2], then [0, 0, 1], then [0, 0, 0]; an ancestor's place in the path is its depth.
     climb = parent.clamp(min=0)  # the root climbs to itself
     ancestor, every_row = torch.arange(rows), torch.arange(rows)
     mask = torch.zeros(rows, rows, dtype=torch.bool)

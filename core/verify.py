@@ -20,7 +20,8 @@ from .tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One child tried by the sampling rule: accepted iff r < p, p being its share of the mass that was left."""
+    """One child tried by the sampling rule: accepted iff r < p. p is its share of the mass that its rejected elder
+    siblings left, so for the first child the target's probability, for later ones more than that."""
 
     node: int
     p: float
@@ -83,8 +84,9 @@ def accept_sampling(tree: Tree, distribution: Callable[[int], Tensor], chance: C
         p = distribution(path[-1])
         children = (tree.parent == path[-1]).nonzero().flatten()
         tokens = tree.token[children].to(p.device)
-        shares = p[tokens].double().tolist()
-        left, stays = 1.0, None
+        # In float64 the sum is exact enough that a last child with all the mass that is left has p = 1, not 1 - 1e-8
+        *shares, left = torch.cat([p[tokens].double(), p.double().sum()[None]]).tolist()
+        stays = None
         for node, share in zip(children.tolist(), shares):
             draws.append(Draw(node, min(share / left, 1.0) if left > 0 else 0.0, chance.draw()))
             if draws[-1].accepted:
@@ -104,7 +106,8 @@ def _row(tree: Tree, path: list[int]) -> int:
 def target_distribution(logits: Tensor, temperature: float, top_p: float = 1.0, top_k: int = 0) -> Tensor:
     """softmax(logits / temperature) cut to the top_k likeliest tokens, then to the nucleus of mass top_p.
 
-    logits [vocab] -> [vocab] float32, sums to 1. The order of the cuts is that of transformers' `generate`.
+    logits [vocab] -> [vocab] float32, sums to 1. The order of the cuts is that of transformers' `generate`, and so is
+    that tokens equal to the top_k-th all stay.
     """
     logits = logits.float() / temperature
     if 0 < top_k < len(logits):
@@ -112,7 +115,8 @@ def target_distribution(logits: Tensor, temperature: float, top_p: float = 1.0, 
     p = logits.softmax(dim=-1)
     if top_p < 1:
         ranked, order = p.sort(descending=True, stable=True)
-        before = ranked.cumsum(0) - ranked  # mass of the likelier tokens; the first is always kept
-        p = p.index_fill(0, order[before >= top_p], 0.0)
+        cut = ranked.cumsum(0) - ranked >= top_p  # where the likelier tokens make up the nucleus already
+        cut[0] = False                            # the likeliest always stays, also for a top_p that underflows
+        p = p.index_fill(0, order[cut], 0.0)
         p = p / p.sum()
     return p

@@ -184,14 +184,14 @@ def recorded(capsys, tmp_path):
 def test_show_prints_the_round(capsys, recorded):
     code, out, err = call(capsys, "show", recorded, "--round", "1")
     trace = Trace.load(recorded)
-    r = trace.rounds[1]
+    r = trace.rounds[0]
     assert code == 0 and err == ""
     assert f"Round 1 of {len(trace.rounds)}" in out and f"root '<{r.root}>'" in out
     assert f"Accepted {r.accept.length}:" in out and f"Bonus '<{r.accept.bonus}>'" in out
 
 
 def test_show_of_a_round_that_is_not_there(capsys, recorded):
-    refused(capsys, ["show", recorded, "--round", "99"], "no round 99", "rounds 0 to")
+    refused(capsys, ["show", recorded, "--round", "99"], "no round 99", "rounds 1 to")
     refused(capsys, ["show", recorded, "--round=-1"], "no round -1")
     refused(capsys, ["show", recorded.parent / "nothing.json"], "nothing.json", "Cannot read")
 

@@ -40,8 +40,8 @@ talking = pytest.fixture(scope="module", name="talking")(talking_pair)
     (["--ids", "5,256"], ["256", "outside the vocabulary", "0 to 255"]),
     (["--ids=-1"], ["-1", "outside the vocabulary", "0 to 255"]),
     (["--ids", ",".join(["5"] * 509)], ["509 tokens", "context", "512", "shorten the prompt to 507 tokens"]),
-    (["--ids", "5", "--depth", "511"], ["depth 511", "shorten the prompt to 0 tokens or lower depth"]),
-    (["--ids", "5", "--depth", "600"], ["depth 600", "lower depth"]),
+    (["--ids", "5", "--depth", "511"], ["depth is 511", "lower depth to 509"]),
+    (["--ids", "5", "--depth", "600"], ["depth is 600", "lower depth to 509"]),
     (["--ids", "5", "--chat"], ["--chat", "--ids"]),
     (["--device", "tpu"], ['"tpu"', "auto, cpu, cuda"]),
     (["--dtype", "int8"], ['"int8"', "float32"]),
@@ -196,7 +196,7 @@ def test_nan_in_the_target_is_named_in_the_prefill(capsys, tmp_path, name):
 @pytest.mark.parametrize("value", [torch.nan, torch.inf])
 def test_nan_in_the_head_is_named_with_its_round(capsys, tmp_path, value):
     head = poisoned(GOLDEN / "weights/head_bias", tmp_path / "nan", lambda t: t["fc.weight"][0].fill_(value))
-    trace = broken_run(capsys, tmp_path, GOLDEN / "weights/target", head, "run.json", "The head", "in round 0")
+    trace = broken_run(capsys, tmp_path, GOLDEN / "weights/target", head, "run.json", "The head", "in round 1")
     assert trace.rounds == []
 
 
@@ -220,7 +220,7 @@ def test_what_was_decoded_before_the_head_broke_is_kept(capsys, tmp_path, name):
     own[token] = torch.nan
     head = poisoned(GOLDEN / "weights/head_bias", tmp_path / "nan", lambda t: t.update({"embed_tokens.weight": own}))
     index = next(r.index for r in free if token in [r.root, *r.candidates.token])
-    trace = broken_run(capsys, tmp_path, GOLDEN / "weights/target", head, name, "The head", f"in round {index};")
+    trace = broken_run(capsys, tmp_path, GOLDEN / "weights/target", head, name, "The head", f"in round {index + 1};")
     assert len(trace.rounds) == index > 1
     assert [r.committed for r in trace.rounds] == [r.committed for r in free[:index]]
     assert trace.output.token_ids == [t for r in trace.rounds for t in r.committed]
@@ -233,7 +233,7 @@ def test_what_was_decoded_before_the_target_broke_is_kept(capsys, tmp_path):
     target = poisoned(GOLDEN / "weights/target", tmp_path / "target", lambda t: t["model.embed_tokens.weight"][token].fill_(torch.nan))
     head = poisoned(GOLDEN / "weights/head_bias", tmp_path / "head", lambda t: t.update({"embed_tokens.weight": own}))
     index = next(r.index for r in free if token in r.tokens)
-    trace = broken_run(capsys, tmp_path, target, head, "run.jsonl", "The target", f"in round {index};")
+    trace = broken_run(capsys, tmp_path, target, head, "run.jsonl", "The target", f"in round {index + 1};")
     assert [r.committed for r in trace.rounds] == [r.committed for r in free[:index]]
 
 
@@ -243,7 +243,7 @@ def test_the_library_keeps_it_too():
     pair = load_pair(GOLDEN / "weights/target", GOLDEN / "weights/head_bias", device="cpu")
     with torch.no_grad():
         pair.head.fc.weight.fill_(torch.nan)
-    with pytest.raises(DecodeInterrupted, match=r"The head .* in round 0") as caught:
+    with pytest.raises(DecodeInterrupted, match=r"The head .* in round 1") as caught:
         decode_(pair, [5, 17])
     assert caught.value.trace.output.finish_reason == "cancelled"
 

@@ -52,7 +52,7 @@ def test_a_cross_marks_what_was_tried_and_not_taken():
 def test_the_heading_counts():
     r = GREEDY.rounds[2]
     heading = next(iter(round_lines(GREEDY, 2)))
-    assert heading.startswith("Round 2 of 6: root ") and f"at position {r.prefix_length};" in heading
+    assert heading.startswith("Round 3 of 6: root ") and f"at position {r.prefix_length};" in heading
     assert f"{len(r.candidates.token)} candidates in 4 layers, 16 kept" in heading
     assert heading.endswith(f"cut-off {r.tree.cutoff:.3f}")
 
@@ -87,7 +87,7 @@ def test_sampling_tells_every_draw():
 
 def test_a_round_that_is_not_there():
     for index in (-1, 6):
-        with pytest.raises(UserError, match=f"no round {index}; this run has rounds 0 to 5"):
+        with pytest.raises(UserError, match=f"no round {index + 1}; this run has rounds 1 to 6"):
             list(round_lines(GREEDY, index))
 
 

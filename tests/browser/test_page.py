@@ -241,6 +241,8 @@ def test_pictures_can_be_saved(visit, folder):
 def test_no_sideways_scrolling(visit, width):
     page = visit.open(width=width, height=844, has_touch=width == 390)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    tree, say = (page.locator(name).bounding_box() for name in (".tv-treebox", ".tv-say"))
+    assert (say["y"] + say["height"] <= tree["y"]) == (width == 390), "on a phone the sentence stands above the tree"
     if width == 390:  # a tap does what a hover does
         page.locator(".tv-tree .n.s-R").tap()
         assert now(page)["pin"] == 0
@@ -279,7 +281,7 @@ def test_live_decoding_streams_stops_and_tells_errors(visit):
     page.get_by_label("Prompt", exact=True).fill("abcdefgh")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Sampling and length").click()
-    page.get_by_label("number input for max_new_tokens").fill("400")
+    page.get_by_label("number input for max_new_tokens").fill("1500")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Decode", exact=True).click()
     page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
