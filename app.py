@@ -26,12 +26,16 @@ def main() -> int:
     args = parser.parse_args()
     if bool(args.target) != bool(args.draft):
         parser.error("--target and --draft go together; give both, or --pair.")
-    from core.trace import TraceError
+    if args.port is not None and not 0 < args.port < 65536:
+        parser.error(f"--port is {args.port}; give a number from 1 to 65535.")
+    from core.errors import UserError
+    from core.pairs import named
     from treeviz.live import Source
     from treeviz.page import LAUNCH, Options, build_page
     try:
+        named(args.pair)
         demo = build_page(Options(Source(args.pair, args.target, args.draft, args.device), args.demo, args.trace))
-    except TraceError as error:
+    except UserError as error:
         print(error, file=sys.stderr)
         return 2
     try:

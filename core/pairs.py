@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import smollm2
-from .checkpoint import choose_device, choose_dtype, load_pair
+from .errors import UserError
 from .fetch import Progress, silent
-from .files import CheckpointError
-from .pair import Pair
+
+if TYPE_CHECKING:
+    from .pair import Pair
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
@@ -40,10 +42,9 @@ class NamedPair:
 
 def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent,
                device_map: str | None = None) -> Pair:
-    """Load a pair by name, fetching what is missing. Raises CheckpointError or FetchError, one sentence each."""
-    if name not in PAIRS:
-        raise CheckpointError(f'There is no pair "{name}"; there is {", ".join(PAIRS)}, or give --target and --draft.')
-    entry = PAIRS[name]
+    """Load a pair by name, fetching what is missing. Raises UserError, one sentence."""
+    from .checkpoint import choose_device, choose_dtype, load_pair  # torch comes in when a pair is loaded, not listed
+    entry = named(name)
     choose_dtype(dtype, choose_device(device))  # a mistake in these should not cost a download
     directory, source = entry.target(progress)
     progress(f"Loading {name}" if entry.here() else f"Fetching and loading {name} ({entry.summary})", None)
@@ -52,6 +53,13 @@ def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: P
     if entry.chat_template and pair.tokenizer is not None and not pair.tokenizer.chat_template:
         pair.tokenizer.chat_template = entry.chat_template
     return pair
+
+
+def named(name: str) -> NamedPair:
+    """Raises UserError where there is no pair of that name."""
+    if name not in PAIRS:
+        raise UserError(f'There is no pair "{name}"; there is {", ".join(PAIRS)}, or give --target and --draft.')
+    return PAIRS[name]
 
 
 def pair_lines() -> Iterator[str]:

@@ -10,7 +10,8 @@ from pair_maker import make_head, make_target
 from safetensors.torch import load_file
 from transformers import LlamaForCausalLM
 
-from core import CheckpointError, load_named
+from core import load_named
+from core.errors import UserError
 
 whole = pytest.fixture(scope="module", name="whole")(whole_pair)
 target = pytest.fixture(name="target")(copy_of_target)
@@ -243,7 +244,7 @@ def test_unknown_dtype():
 
 
 def test_named_pairs(monkeypatch):
-    with pytest.raises(CheckpointError, match=r'no pair "nobody"; there is smollm2-135m.*--target'):
+    with pytest.raises(UserError, match=r'no pair "nobody"; there is smollm2-135m.*--target'):
         load_named("nobody")
 
     def fetched(progress):
@@ -251,9 +252,9 @@ def test_named_pairs(monkeypatch):
 
     from core import pairs
     monkeypatch.setitem(pairs.PAIRS, "smollm2-135m", pairs.NamedPair("smollm2-135m", "", "", fetched, None))
-    with pytest.raises(CheckpointError, match="tpu"):
+    with pytest.raises(UserError, match="tpu"):
         load_named("smollm2-135m", device="tpu")
-    with pytest.raises(CheckpointError, match="int8"):
+    with pytest.raises(UserError, match="int8"):
         load_named("smollm2-135m", dtype="int8")
 
 

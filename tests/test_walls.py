@@ -39,7 +39,7 @@ def loaded_by(statement):
 
 
 @pytest.mark.parametrize("statement", [
-    "import core.trace", "import core.config", "import core.events", "import core.show",
+    "import core.trace", "import core.config", "import core.events", "import core.show", "import core.pairs",
     "import core.trace; core.trace.Trace.load(next(iter(__import__('pathlib').Path('assets/traces').glob('*.gz'))))",
     "import treeviz.frames, treeviz.narrate, treeviz.layout, treeviz.figures",
 ])
