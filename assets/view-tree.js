@@ -98,10 +98,13 @@ TV.Tree = class {
   // A step forward, shown: children come out of their parents; the accepted path grows until it fails.
   play(m, i) {
     const frame = m.frames[i], time = {duration: 240, easing: 'ease-out', fill: 'backwards'};
+    if (!['expand', 'accept'].includes(frame.kind)) return;
+    const fresh = id => m.state(i, id) !== '.' && m.state(i - 1, id) === '.';
+    if (frame.kind === 'expand' && [...this.nodes.keys()].filter(fresh).length > 24) return;  // many are quicker seen than moved
     for (const [id, node] of this.nodes) {
       const state = m.state(i, id);
       if (state === '.' || !node.edge) continue;
-      if (frame.kind === 'expand' && m.state(i - 1, id) === '.') {
+      if (frame.kind === 'expand' && fresh(id)) {
         const from = this.at(m.parent[id]), to = this.at(id), place = at => `translate(${at.x}px, ${at.y}px)`;
         node.g.animate([{transform: place(from), opacity: 0}, {transform: place(to), opacity: 1}], time);
         node.edge.animate([{opacity: 0}, {opacity: 1}], time);
@@ -199,7 +202,8 @@ TV.Tree = class {
   // How much of the box can be seen: the sentence stays over its lower end in a low window.
   inSight() {
     const box = this.box.getBoundingClientRect();
-    return Math.max(120, Math.min(box.height, innerHeight - 130 - Math.max(0, box.top)) - 24);
+    const covered = box.width >= 620 && box.top < innerHeight - 300;
+    return (covered ? Math.min(box.height, innerHeight - 130 - Math.max(0, box.top)) : box.height) - 24;
   }
 
   // Brings a node into view if it is outside.

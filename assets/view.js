@@ -64,6 +64,7 @@ TV.View = class {
       s.frame = Math.min(Math.max((link.frame ?? 1) - 1, 0), this.model.frames.length - 1);
       s.pin = link.pin !== null && link.pin <= this.model.bonus && this.model.state(s.frame, link.pin) !== '.' ? link.pin : null;
       this.link = {};
+      this.ref.intro.hidden = true;
       return;
     }
     s.frame = this.frameOf('accept');

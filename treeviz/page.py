@@ -72,8 +72,8 @@ def build_page(options: Options) -> gr.Blocks:
             names = list(runs)
             choice = gr.Radio(names, value=first, show_label=False, container=False)
             with gr.Row():
-                upload = gr.UploadButton("Open a trace", size="sm", file_types=[".json", ".gz", ".jsonl"])
-                save = gr.Button("Save this trace", size="sm")
+                upload = gr.UploadButton("Open a trace", size="sm", min_width=90, file_types=[".json", ".gz", ".jsonl"])
+                save = gr.Button("Save this trace", size="sm", min_width=90)
         with gr.Tabs():
             with gr.Tab("Inside a round"):
                 view = trace_view(opening, elem_id="tv-view")
@@ -178,7 +178,7 @@ def _settings() -> list:
     with gr.Accordion("Sampling and length", open=False):
         temperature = gr.Slider(0, 2, 0, step=0.05, label="temperature", info="0 is greedy: always the likeliest token.")
         top_p = gr.Slider(0.05, 1, 1, step=0.05, label="top-p", info="Sample from this much of the probability only.")
-        most = gr.Slider(1, 512, 64, step=1, label="max_new_tokens", info="The run ends after this many tokens.")
+        most = gr.Slider(1, 2048, 64, step=1, label="max_new_tokens", info="The run ends after this many tokens.")
         seed = gr.Number(0, precision=0, minimum=0, label="seed", info="The same seed draws the same tokens.")
 
     def limit(k, d, now):
