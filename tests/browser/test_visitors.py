@@ -6,7 +6,7 @@ import pytest
 
 from core.trace import Trace
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(170)
 gradio_client = pytest.importorskip("gradio_client")
 
 
@@ -44,5 +44,5 @@ def test_everyone_gets_their_own_run(server):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     assert {p: got[p]["prompt"]["text"] for p in prompts} == {p: p for p in prompts}
