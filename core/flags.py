@@ -22,15 +22,18 @@ def add_pair(command: argparse.ArgumentParser) -> None:
 
 def add_settings(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("settings")
-    group.add_argument("--top-k", type=int, default=10, help="children per node and nodes expanded per layer (10)")
-    group.add_argument("--depth", type=int, default=5, help="beam passes after the first: depth + 1 layers (5)")
+    group.add_argument("--preset", choices=["paper", "cpu"], default="paper",
+                       help="the papers' tree, or the small one that pays on a CPU, as the pair recommends it; the flags "
+                            "below change single settings of it (paper)")
+    group.add_argument("--top-k", type=int, help="children per node and nodes expanded per layer (10)")
+    group.add_argument("--depth", type=int, help="beam passes after the first: depth + 1 layers (5)")
     group.add_argument("--total-tokens", type=int, help="drafted nodes kept, root not counted (59, or all there are)")
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
     group.add_argument("--top-p", type=float, default=1.0, help="nucleus of the target's distribution (1)")
     group.add_argument("--sample-top-k", type=int, default=0, help="keep the target's k likeliest tokens (0: all)")
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--max-new-tokens", type=int, default=128)
-    group.add_argument("--draft-vocab", type=int, default=0, help="draft among the N most frequent tokens only (0: all)")
+    group.add_argument("--draft-vocab", type=int, help="draft among the N most frequent tokens only (0: all)")
     group.add_argument("--stop-ids", default="", help="token ids that end the output, like 2,13")
 
 
@@ -63,13 +66,21 @@ def add_training(parser: argparse.ArgumentParser) -> None:
 
 
 def config_of(args: argparse.Namespace) -> DecodeConfig:
-    """The settings; total_tokens left out means 59, or every candidate where there are fewer."""
-    total = args.total_tokens
-    if total is None:
-        total = min(59, max(1, candidate_count(args.top_k, args.depth)))
-    return DecodeConfig(top_k=args.top_k, depth=args.depth, total_tokens=total, max_new_tokens=args.max_new_tokens,
-                        temperature=args.temperature, top_p=args.top_p, sample_top_k=args.sample_top_k, seed=args.seed,
-                        draft_vocab=args.draft_vocab,
+    """The settings: what the flags say, then the preset. total_tokens is at most what there are candidates for, unless
+    the flag says more."""
+    shape = {"top_k": 10, "depth": 5, "total_tokens": 59, "draft_vocab": 0}
+    if args.preset == "cpu":
+        from .pairs import DEFAULT, named
+        shape = None if args.target else named(args.pair or DEFAULT).cpu
+        if shape is None:
+            raise UserError("This pair recommends no settings for a CPU; leave out --preset, or give --top-k, --depth and "
+                            "--total-tokens.")
+    given = {name: getattr(args, name) for name in shape if getattr(args, name) is not None}
+    shape = shape | given
+    if "total_tokens" not in given:
+        shape["total_tokens"] = min(shape["total_tokens"], max(1, candidate_count(shape["top_k"], shape["depth"])))
+    return DecodeConfig(**shape, max_new_tokens=args.max_new_tokens, temperature=args.temperature, top_p=args.top_p,
+                        sample_top_k=args.sample_top_k, seed=args.seed,
                         stop_ids=tuple(id_list(args.stop_ids, "--stop-ids")))
 
 
@@ -89,7 +100,7 @@ def pair_of(args: argparse.Namespace):
     from . import checkpoint, pairs  # torch comes in here, after the flags have been read
     if args.target:
         return checkpoint.load_pair(args.target, args.draft, args.device, args.dtype, args.device_map)
-    return pairs.load_named(args.pair or "smollm2-135m", args.device, args.dtype, progress_line, args.device_map)
+    return pairs.load_named(args.pair or pairs.DEFAULT, args.device, args.dtype, progress_line, args.device_map)
 
 
 def progress_line(message: str, fraction: float | None = None) -> None:

@@ -38,6 +38,7 @@ class NamedPair:
     head: Path | str                                      # directory or hub id
     here: Callable[[], bool] = lambda: True
     chat_template: str | None = None                      # where the tokenizer has none
+    cpu: dict | None = None                               # settings that pay on a CPU, where the papers' tree does not
 
 
 def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent,
@@ -79,9 +80,11 @@ def _in_hub_cache(repository: str) -> bool:
     return isinstance(try_to_load_from_cache(repository, "config.json"), str)
 
 
+DEFAULT = "smollm2-135m"
 PAIRS = {entry.name: entry for entry in (
     NamedPair("smollm2-135m", "SmolLM2-135M-Instruct, 93 to 270 MB to fetch; the head is in the repository", "Apache-2.0",
-              smollm2.smollm2_target, ASSETS / "heads" / "smollm2-135m", smollm2.here),
+              smollm2.smollm2_target, ASSETS / "heads" / "smollm2-135m", smollm2.here,
+              cpu={"top_k": 2, "depth": 1, "total_tokens": 3, "draft_vocab": 8192}),
     official("llama3.2-1b", "meta-llama/Llama-3.2-1B-Instruct", "yuhuili/EAGLE-LLaMA3.2-Instruct-1B",
              "Llama 3.2 Community License (gated)", "4 GB"),
     official("llama3.2-3b", "meta-llama/Llama-3.2-3B-Instruct", "linborui/EAGLE-Llama-3.2-3B-Instruct",

@@ -11,7 +11,10 @@ from cli import FEW, IDS, PAIR, call, decode, refused, talking_pair
 from toy_tokenizers import byte_level
 
 from core import Trace
-from core.__main__ import main
+from core.__main__ import main, parser
+from core.errors import UserError
+from core.flags import config_of
+from core.pairs import PAIRS
 from core.target import Target
 
 talking = pytest.fixture(scope="module", name="talking")(talking_pair)
@@ -231,3 +234,20 @@ def test_bench_reports_from_one_run(capsys, talking, tmp_path):
         assert line in out
     code, out, _ = call(capsys, "bench", *talking, "--limit", "1", "--max-new-tokens", "4", "--skip-generate", "--no-chat")
     assert code == 0 and "generate:" not in out
+
+
+def test_presets_and_what_overrides_them():
+    def settings(*flags):
+        args = parser().parse_args(["run", "--prompt", "x", *flags])
+        config = config_of(args)
+        return config.top_k, config.depth, config.total_tokens, config.draft_vocab
+
+    assert settings() == (10, 5, 59, 0)
+    assert settings("--top-k", "2", "--depth", "1") == (2, 1, 6, 0), "no more than there are candidates"
+    small = PAIRS["smollm2-135m"].cpu
+    assert settings("--preset", "cpu") == (small["top_k"], small["depth"], small["total_tokens"], small["draft_vocab"])
+    assert settings("--preset", "cpu", "--draft-vocab", "0")[3] == 0
+    with pytest.raises(UserError, match="no settings for a CPU"):
+        settings("--preset", "cpu", "--pair", "vicuna-7b")
+    with pytest.raises(UserError, match="no settings for a CPU"):
+        settings("--preset", "cpu", "--target", "a", "--draft", "b")
