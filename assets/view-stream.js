@@ -164,12 +164,16 @@ TV.Timeline = class {
       chip.classList.toggle('done', i < now);
       chip.setAttribute('aria-current', i === now ? 'step' : 'false');
     });
-    const chip = this.strip.children[now];
-    if (chip) {
-      const left = chip.offsetLeft - this.strip.offsetLeft;
-      if (left < this.strip.scrollLeft || left + chip.offsetWidth > this.strip.scrollLeft + this.strip.clientWidth) {
-        this.strip.scrollLeft = left - this.strip.clientWidth / 2;
-      }
+    cancelAnimationFrame(this.scrolling);
+    this.scrolling = requestAnimationFrame(() => this.show(this.strip.children[now]));  // asking for sizes now would lay out twice
+  }
+
+  // Scrolls the strip alone, never the page.
+  show(chip) {
+    if (!chip) return;
+    const left = chip.offsetLeft - this.strip.offsetLeft;
+    if (left < this.strip.scrollLeft || left + chip.offsetWidth > this.strip.scrollLeft + this.strip.clientWidth) {
+      this.strip.scrollLeft = left - this.strip.clientWidth / 2;
     }
   }
 };

@@ -59,6 +59,13 @@ TV.Tree = class {
   frame(m, i) {
     const frame = m.frames[i], focus = new Set(frame.focus), all = frame.focus.length > m.place.size / 2;
     const drafting = ['root', 'expand', 'select'].includes(frame.kind);
+    // first what asks the browser for sizes, then what changes them: the other way round it lays out twice
+    if (!this.touched) {
+      if (!drafting) this.zoom.x = this.home.x;
+      const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [0];
+      this.follow(aim, drafting || this.box.clientWidth >= 620);
+      this.apply();
+    }
     this.svg.dataset.kind = frame.kind;
     for (const [id, node] of this.nodes) {
       const state = m.state(i, id), hidden = state === '.', look = hidden ? 'none' : state, lit = !all && focus.has(id);
@@ -83,15 +90,10 @@ TV.Tree = class {
       const fresh = frame.kind === 'expand' && fan.layer === frame.layer;
       TV.put(fan.g, 'class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
     }
-    if (!this.touched) {
-      if (!drafting) this.zoom.x = this.home.x;
-      const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [0];
-      this.follow(aim, drafting || this.box.clientWidth >= 620);
-      this.apply();
-    }
     const forward = this.before && this.before[0] === m && this.before[1] === i - 1;
-    this.before = [m, i];
-    if (forward && this.view.moves) this.play(m, i);
+    const now = performance.now(), hurried = now - this.stepped < 450;  // whoever leafs through wants no show
+    this.before = [m, i]; this.stepped = now;
+    if (forward && this.view.moves && !hurried) this.play(m, i);
     if (this.world.parentNode !== this.svg) this.svg.replaceChildren(this.world);  // whole, so that nothing fades in
   }
 
@@ -179,7 +181,7 @@ TV.Tree = class {
 
   apply() {
     const {k, x, y} = this.zoom;
-    this.world.setAttribute('transform', `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
+    TV.put(this.world, 'transform', `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
   }
 
   scale(factor, cx = this.box.clientWidth / 2, cy = this.box.clientHeight / 2) {

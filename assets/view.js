@@ -17,7 +17,7 @@ TV.View = class {
     const language = this.link.lang ?? ((navigator.language || 'en').startsWith('zh') ? 'zh' : 'en');
     this.state = {round: 0, frame: 0, pin: null, hover: null, panel: this.link.panel, lang: TV.WORDS[language] ? language : 'en',
       playing: false, speed: 1, down: this.link.down, present: this.link.present};
-    this.ref.root.classList.toggle('present', this.state.present);
+    this.present();
     this.calm = matchMedia('(prefers-reduced-motion: reduce)');
     this.tree = new TV.Tree(this); this.stream = new TV.Stream(this); this.timeline = new TV.Timeline(this);
     this.panels = new TV.Panels(this); this.details = new TV.Details(this); this.saying = new TV.Saying(this);
@@ -86,7 +86,7 @@ TV.View = class {
     if (s.round !== old.round) { s.hover = null; if (!('pin' in changes)) s.pin = null; }
     if (s.pin !== null && this.model.state(s.frame, s.pin) === '.') s.pin = null;
     if (s.frame !== old.frame || s.round !== old.round) this.ref.intro.hidden = true;
-    if (s.present !== old.present) this.ref.root.classList.toggle('present', s.present);
+    if (s.present !== old.present) this.present();
     if (s.down !== old.down) { this.tree.touched = false; this.drawn = null; }
     if (s.lang !== old.lang) { this.timeline.key = null; this.stream.run(false); this.timeline.run(false); this.draw('round'); }
     else if (s.round !== old.round || s.down !== old.down) this.draw('round');
@@ -114,16 +114,18 @@ TV.View = class {
     }
     if (what !== 'focus') {
       const kind = this.frame.kind;
-      this.ref.root.dataset.kind = kind;
+      this.tree.frame(m, s.frame);
       TV.write(this.ref.treetitle, this.t('title')[kind]);
       TV.write(this.ref.unit, this.t('unit')[TV.unitOf(kind, m)]);
-      this.tree.frame(m, s.frame); this.timeline.frame(m, s.frame); this.panels.frame(m); this.saying.frame(m, s.frame);
+      this.timeline.frame(m, s.frame); this.panels.frame(m); this.saying.frame(m, s.frame);
     }
     const focus = s.hover ?? s.pin;
     this.tree.focus(m, focus, s.pin); this.stream.focus(m, focus); this.panels.focus(m, focus); this.details.focus(m, focus, s.pin);
     for (const token of this.ref.say.querySelectorAll('[data-node]')) token.classList.toggle('me', Number(token.dataset.node) === focus);
   }
 
+  // Large, and nothing else: the page around hides itself where the body says so.
+  present() { for (const [node, name] of [[this.ref.root, 'present'], [document.body, 'tv-present']]) node.classList.toggle(name, this.state.present); }
   hover(id) { if (id !== this.state.hover) this.set({hover: id !== null && this.model && this.model.state(this.state.frame, id) === '.' ? null : id}); }
   pin(id) { this.set({pin: this.state.pin === id ? null : id}); }
 

@@ -27,8 +27,8 @@ STYLE = """<style>
 .gradio-container .sidebar { border-right: 1px solid var(--border-color-primary); }
 .gradio-container .tv-side-text p { font-size: 13px; color: var(--body-text-color-subdued); }
 .gradio-container footer { opacity: .6; }
-body:has(.tv.present) .tab-wrapper, body:has(.tv.present) .sidebar, body:has(.tv.present) footer { display: none; }
-body:has(.tv.present) .app { padding: 8px 20px !important; }
+body.tv-present .tab-wrapper, body.tv-present .sidebar, body.tv-present footer { display: none; }
+body.tv-present .app { padding: 8px 20px !important; }
 @media (max-width: 760px) { .gradio-container .app { padding: 8px 10px 16px !important; } }
 </style>"""
 PAPER, CARD, RULE = ("#fbfaf6", "#12161b"), ("#ffffff", "#181d24"), ("#e2ded5", "#2b323b")
