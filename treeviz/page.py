@@ -98,7 +98,7 @@ def build_page(options: Options) -> gr.Blocks:
                 turns.done(ticket)
 
         def begin(request: gr.Request):
-            return turns.begin(request.session_hash)
+            return turns.begin(request.session_hash), None  # no recorded run is chosen while a live one is shown
 
         def stop(request: gr.Request):
             turns.stop(request.session_hash)
@@ -128,7 +128,7 @@ def build_page(options: Options) -> gr.Blocks:
 
         ticket = gr.State()
         hidden = dict(show_progress="hidden", api_visibility="private")
-        asked = gr.on([decode_button.click, prompt.submit], begin, None, ticket, queue=False, **hidden)
+        asked = gr.on([decode_button.click, prompt.submit], begin, None, [ticket, choice], queue=False, **hidden)
         asked.then(decode, [ticket, *inputs], [view, message], concurrency_id="decode", concurrency_limit=1,
                    show_progress="minimal", show_progress_on=[message], api_name="live", api_visibility="private")
         stop_button.click(stop, None, None, queue=False, **hidden)
