@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .pair import Pair
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
+STORYBOOK = ASSETS / "storybook"
 
 # Vicuna's tokenizer carries no template; its model card gives these words.
 VICUNA_CHAT = (
@@ -85,6 +86,10 @@ PAIRS = {entry.name: entry for entry in (
     NamedPair("smollm2-135m", "SmolLM2-135M-Instruct, 93 to 270 MB to fetch; the head is in the repository", "Apache-2.0",
               smollm2.smollm2_target, ASSETS / "heads" / "smollm2-135m", smollm2.here,
               cpu={"top_k": 2, "depth": 1, "total_tokens": 3, "draft_vocab": 8192}),
+    # a story teller of 2.4 M parameters, raw text: its prompts are beginnings of stories, not questions
+    NamedPair("storybook", "a small story teller of our own, in the repository; no network", "ours",
+              lambda progress: (STORYBOOK / "target", "storybook (ours)"), STORYBOOK / "head",
+              cpu={"top_k": 2, "depth": 6, "total_tokens": 10}),
     official("llama3.2-1b", "meta-llama/Llama-3.2-1B-Instruct", "yuhuili/EAGLE-LLaMA3.2-Instruct-1B",
              "Llama 3.2 Community License (gated)", "4 GB"),
     official("llama3.2-3b", "meta-llama/Llama-3.2-3B-Instruct", "linborui/EAGLE-Llama-3.2-3B-Instruct",
