@@ -53,6 +53,8 @@ RECORDINGS = (
               SMALL | {"temperature": 0.8, "top_p": 0.95, "seed": 3, "max_new_tokens": 48}),
     Recording("split-characters", "Chinese: one character takes several tokens, shown as bytes in the tree, whole in the text.",
               "床前明月光，疑是地上霜。举头望明月，", SMALL | {"max_new_tokens": 40}, chat=False),
+    Recording("storybook", "The small pair in the repository, at temperature 1: stories it knows by heart, and choices it does not.",
+              "Once upon a time", SMALL | {"temperature": 1.0, "seed": 1, "max_new_tokens": 64}, chat=False, pair="storybook"),
     Recording("lost", "A text the head has hardly seen: most rounds give the bonus token alone, and cost a whole tree.",
               "Lorem ipsum dolor sit amet, consectetur", {"max_new_tokens": 32}, chat=False),
 )
