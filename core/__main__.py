@@ -127,7 +127,8 @@ def record_command(args: argparse.Namespace) -> int:
     from itertools import groupby
 
     from . import pairs, recordings
-    for name, group in groupby(recordings.choose(args.names), key=lambda recording: recording.pair):
+    chosen = sorted(recordings.choose(args.names), key=lambda recording: recording.pair)  # each pair is loaded once
+    for name, group in groupby(chosen, key=lambda recording: recording.pair):
         for line in recordings.record(pairs.load_named(name, progress=progress_line), list(group)):
             print(line, flush=True)
     return 0

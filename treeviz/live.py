@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from core.config import DecodeConfig
 from core.errors import UserError
 from core.events import TraceBuilder
+from core.pairs import DEFAULT
 
 from .lines import PageLines
 
@@ -21,7 +22,7 @@ from .lines import PageLines
 class Source:
     """Where the pair comes from: a name, or two directories or hub ids."""
 
-    pair: str | None = "smollm2-135m"
+    pair: str | None = DEFAULT
     target: str | None = None
     draft: str | None = None
     device: str = "auto"

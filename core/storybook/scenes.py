@@ -207,11 +207,6 @@ class Story:
             f"{a(other.kind).capitalize()} was standing there. {other.His} name was {other.name}.",
         )
 
-    def greeting(self, who: Who, other: Who) -> str:
-        return self.say(f'"Good morning, {other.name}," said {who.name}. "Good morning, {who.name}," said {other.name}.',
-                        f'"Hello, {other.name}!" said {who.name}. "Hello, {who.name}!" said {other.name}.',
-                        f'"Who are you?" asked {other.name}. "I am {who.name}," said {who.name}.')
-
     def feast(self, *guests: Who) -> str:
         """A meal for the hero and the guests."""
         h, other = self.hero, guests[0]
