@@ -13,7 +13,7 @@ from transformers.models.llama.configuration_llama import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
 
 from .cache import KVCache, cache_argument
-from .linear import few_rows_linear
+from .linear import layer_of, speed_up
 from .target import Target
 
 
@@ -61,8 +61,7 @@ class Drafter:
         self._ids = None
         if draft_vocab:  # a smaller output: its logits, and its places, are those of these tokens only
             self._ids = torch.tensor(head.frequent[:draft_vocab], device=self.device)
-            rows = target.output_rows(self._ids)
-            self.lm_head = lambda features: few_rows_linear(features, rows)
+            self.lm_head = speed_up(layer_of(target.output_rows(self._ids)))
         head_dim = config.hidden_size // config.num_attention_heads
         self.cache = KVCache([weight.device], config.num_key_value_heads, head_dim, capacity, weight.dtype)
 

@@ -1,9 +1,10 @@
-"""Linear layers for a handful of rows on a CPU: the same product, written the other way round.
+"""Linear layers for few rows on a CPU: the same product, computed so that a row more costs little.
 
-Decoding multiplies large matrices with few rows. PyTorch's float32 `F.linear` is slow there: for 2 to 8 rows it takes
-up to twice as long as `(W @ x.T).T`, and one row through a large output (a vocabulary) three times as long as the row
-and a copy of itself. Verifying a small tree is then nearly as cheap as plain decoding, as it should be.
-Measure again with `python -m core.linear`.
+Decoding multiplies large matrices with few rows: one row in plain decoding, a tree in verification. PyTorch's float32
+`F.linear` is slow there, up to twice as slow for two to eight rows as it needs to be. Two forms are faster: one or two
+rows as `(W @ x.T).T`, more rows through oneDNN with the weight laid out for it beforehand (what `torch.compile` does
+with weights that it may take for constants). Then verifying a small tree is nearly as cheap as plain decoding, as it
+should be. Measure again with `python -m core.linear`.
 """
 
 from __future__ import annotations
@@ -16,35 +17,72 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-FEW = 8  # rows; above it the usual form is as fast or faster
+FEW = 2  # rows; above it the laid-out weight is faster
+PACKED_LIMIT = 2 << 30  # bytes of weights in a module; the laid-out weight is a second copy, too much for a large model
 
 
 def few_rows_linear(x: Tensor, weight: Tensor) -> Tensor:
-    """x [..., in] @ weight[out, in].T -> [..., out].
+    """x [..., in] @ weight[out, in].T -> [..., out], for very few rows.
 
     Input and result are laid out row by row, at the cost of a tiny copy: of the forms of this product, the one that
-    reads a transposed view of contiguous rows is the fast one.
+    reads a transposed view of contiguous rows is the fast one. A single row is faster together with a copy of itself.
     """
     rows = x.numel() // x.shape[-1]
-    if not 0 < rows <= FEW:
-        return F.linear(x, weight)
     flat = x.reshape(rows, -1).contiguous()
     product = weight @ (flat if rows > 1 else torch.cat([flat, flat])).T            # [out, rows]
     return product[:, :rows].T.contiguous().view(*x.shape[:-1], weight.shape[0])
 
 
 class FewRowsLinear(nn.Linear):
+    """A bias-free float32 layer on a CPU, for inference. Asked for gradients, it is the usual layer."""
+
+    packed: Tensor | None = None  # the weight laid out for oneDNN
+
     def forward(self, x: Tensor) -> Tensor:
-        return few_rows_linear(x, self.weight)
+        rows = x.numel() // x.shape[-1]
+        if rows == 0 or (torch.is_grad_enabled() and (x.requires_grad or self.weight.requires_grad)):
+            return F.linear(x, self.weight)
+        if rows <= FEW:
+            return few_rows_linear(x, self.weight)
+        if self.packed is None:
+            return F.linear(x, self.weight)
+        return torch.ops.mkldnn._linear_pointwise(x, self.packed, None, "none", [], "")
+
+
+def layer_of(weight: Tensor) -> nn.Linear:
+    """A bias-free layer of a given weight [out, in], not copied."""
+    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
+    layer.weight = nn.Parameter(weight, requires_grad=False)
+    return layer
 
 
 def speed_up(module: nn.Module) -> nn.Module:
-    """Give every bias-free float32 CPU linear layer of `module` the faster form, in place."""
-    for layer in module.modules():
-        if type(layer) is nn.Linear and layer.bias is None and layer.weight.dtype is torch.float32 \
-                and layer.weight.device.type == "cpu":
-            layer.__class__ = FewRowsLinear
+    """Give every bias-free float32 CPU linear layer of `module` the faster forms, in place.
+
+    Where the weights are small enough to be held twice, and oneDNN is there, they are laid out for it too. The layers'
+    weights are constants from then on.
+    """
+    layers = [layer for layer in module.modules() if type(layer) is nn.Linear and layer.bias is None
+              and layer.weight.dtype is torch.float32 and layer.weight.device.type == "cpu"]
+    pack = _can_pack() and sum(layer.weight.nbytes for layer in layers) <= PACKED_LIMIT
+    for layer in layers:
+        layer.__class__ = FewRowsLinear
+        if pack:
+            # not a buffer: it is no part of the state, and nothing that moves a module's tensors should touch it
+            layer.packed = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), 64)
     return module
+
+
+def _can_pack() -> bool:
+    """oneDNN's linear is an internal operator of PyTorch: where it is missing or has changed, we do without."""
+    if not torch.backends.mkldnn.is_available():
+        return False
+    try:
+        x, weight = torch.ones(3, 8), torch.eye(8)
+        packed = torch.ops.mkldnn._reorder_linear_weight(weight, 64)
+        return torch.equal(torch.ops.mkldnn._linear_pointwise(x, packed, None, "none", [], ""), x)
+    except (AttributeError, RuntimeError, TypeError):
+        return False
 
 
 @contextlib.contextmanager
@@ -62,22 +100,26 @@ def usual_form(module: nn.Module) -> Iterator[None]:
 
 def _measure() -> None:
     shapes = [(576, 576), (192, 576), (192, 576), (576, 576), (1536, 576), (1536, 576), (576, 1536)]
-    blocks = [torch.randn(shape) for _ in range(30) for shape in shapes]
-    output = torch.randn(49152, 576)
+    blocks = nn.ModuleList(nn.Linear(width, out, bias=False) for _ in range(30) for out, width in shapes)
+    output = nn.ModuleList([nn.Linear(576, 49152, bias=False)])
+    for layers in (blocks, output):
+        speed_up(layers)
 
-    def turn(form, rows, weights):
+    def turn(rows, layers):
         inputs = {width: torch.randn(rows, width) for width in (576, 1536)}
         start = time.perf_counter()
-        for weight in weights:
-            form(inputs[weight.shape[1]], weight)
+        for layer in layers:
+            layer(inputs[layer.in_features])
         return 1e3 * (time.perf_counter() - start)
 
     print(f"{torch.get_num_threads()} threads; ms for 30 blocks of a 135M Llama / for its output; best of 7, in turns")
-    for rows in (1, 2, 4, 8, 12, 16, 24):
-        best = {(form, part): min(turn(form, rows, weights) for _ in range(7))
-                for part, weights in (("blocks", blocks), ("output", [output])) for form in (F.linear, few_rows_linear)}
-        for part in ("blocks", "output"):
-            usual, ours = best[F.linear, part], best[few_rows_linear, part]
+    for rows in (1, 2, 3, 4, 8, 16, 32, 60, 128):
+        for part, layers in (("blocks", blocks), ("output", output)):
+            usual = ours = float("inf")
+            for _ in range(7):
+                ours = min(ours, turn(rows, layers))
+                with usual_form(layers):
+                    usual = min(usual, turn(rows, layers))
             print(f"{rows} rows, {part}: F.linear {usual:6.1f}, here {ours:6.1f}, {usual / ours:.2f} x")
 
 

@@ -7,8 +7,8 @@ import torch
 from pair_maker import make_head, make_target
 from torch.nn import functional as F
 
-from core import CheckpointError, DecodeConfig, DecodeError, decode, generate, load_pair
-from core.linear import FewRowsLinear, few_rows_linear, speed_up, usual_form
+from core import CheckpointError, DecodeConfig, DecodeError, decode, generate, linear, load_pair
+from core.linear import FewRowsLinear, layer_of, speed_up, usual_form
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +58,24 @@ def test_a_broken_ranking_is_refused(tmp_path, content):
         load_pair(target, head, device="cpu")
 
 
-@pytest.mark.parametrize("shape", [(24,), (1, 24), (2, 24), (8, 24), (9, 24), (1, 1, 24), (2, 3, 24), (0, 24)])
-def test_few_rows_give_the_same_product(shape):
+@pytest.mark.parametrize("laid_out", [True, False])
+@pytest.mark.parametrize("shape", [(24,), (1, 24), (2, 24), (3, 24), (9, 24), (70, 24), (1, 1, 24), (2, 3, 24), (0, 24)])
+def test_few_rows_give_the_same_product(shape, laid_out, monkeypatch):
+    if not laid_out:  # a weight too large to be held twice
+        monkeypatch.setattr(linear, "PACKED_LIMIT", 0)
     x, weight = torch.randn(shape), torch.randn(40, 24)
-    assert torch.allclose(few_rows_linear(x, weight), F.linear(x, weight), atol=1e-5)
+    layer = speed_up(layer_of(weight))
+    assert (layer.packed is not None) == (laid_out and linear._can_pack())
+    with torch.inference_mode():
+        assert torch.allclose(layer(x), F.linear(x, weight), atol=1e-5)
+
+
+def test_gradients_go_the_usual_way():
+    layer = speed_up(torch.nn.Linear(24, 40, bias=False))
+    x = torch.randn(5, 24, requires_grad=True)
+    layer(x).sum().backward()
+    assert torch.allclose(x.grad, layer.weight.sum(0).expand(5, 24), atol=1e-5)
+    assert torch.allclose(layer.weight.grad, x.detach().sum(0).expand(40, 24), atol=1e-5)
 
 
 def test_only_layers_it_suits_are_changed():
@@ -69,6 +83,7 @@ def test_only_layers_it_suits_are_changed():
                                 torch.nn.Linear(4, 4, bias=False, dtype=torch.bfloat16))
     speed_up(model)
     assert [type(layer) is FewRowsLinear for layer in model] == [True, False, False]
+    assert [*model.state_dict()] == ["0.weight", "1.weight", "1.bias", "2.weight"]
     with usual_form(model):
         assert not any(type(layer) is FewRowsLinear for layer in model)
     assert [type(layer) is FewRowsLinear for layer in model] == [True, False, False]
