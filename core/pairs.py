@@ -40,6 +40,8 @@ class NamedPair:
     here: Callable[[], bool] = lambda: True
     chat_template: str | None = None                      # where the tokenizer has none
     cpu: dict | None = None                               # settings that pay on a CPU, where the papers' tree does not
+    fetch: str = ""                                       # how much is to be fetched, "" where all is in the repository
+    gpu: bool = False                                     # too large for a CPU
 
 
 def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent,
@@ -73,7 +75,7 @@ def pair_lines() -> Iterator[str]:
 def official(name: str, target: str, head: str, licence: str, size: str, chat_template: str | None = None) -> NamedPair:
     """A pair of two hub repositories, as their authors published them."""
     return NamedPair(name, f"{target} with {head}, {size} to fetch, wants a GPU", licence, lambda progress: (target, target),
-                     head, lambda: _in_hub_cache(target) and _in_hub_cache(head), chat_template)
+                     head, lambda: _in_hub_cache(target) and _in_hub_cache(head), chat_template, fetch=size, gpu=True)
 
 
 def _in_hub_cache(repository: str) -> bool:
@@ -85,7 +87,7 @@ DEFAULT = "smollm2-135m"
 PAIRS = {entry.name: entry for entry in (
     NamedPair("smollm2-135m", "SmolLM2-135M-Instruct, 93 to 270 MB to fetch; the head is in the repository", "Apache-2.0",
               smollm2.smollm2_target, ASSETS / "heads" / "smollm2-135m", smollm2.here,
-              cpu={"top_k": 2, "depth": 1, "total_tokens": 3, "draft_vocab": 8192}),
+              cpu={"top_k": 2, "depth": 1, "total_tokens": 3, "draft_vocab": 8192}, fetch="93 to 270 MB"),
     # a story teller of 2.4 M parameters, raw text: its prompts are beginnings of stories, not questions
     NamedPair("storybook", "a small story teller of our own, in the repository; no network", "ours",
               lambda progress: (STORYBOOK / "target", "storybook (ours)"), STORYBOOK / "head",
