@@ -42,6 +42,7 @@ class NamedPair:
     cpu: dict | None = None                               # settings that pay on a CPU, where the papers' tree does not
     fetch: str = ""                                       # how much is to be fetched, "" where all is in the repository
     gpu: bool = False                                     # too large for a CPU
+    chat: bool = True                                     # its target was trained on conversations
 
 
 def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent,
@@ -91,7 +92,7 @@ PAIRS = {entry.name: entry for entry in (
     # a story teller of 2.4 M parameters, raw text: its prompts are beginnings of stories, not questions
     NamedPair("storybook", "a small story teller of our own, in the repository; no network", "ours",
               lambda progress: (STORYBOOK / "target", "storybook (ours)"), STORYBOOK / "head",
-              cpu={"top_k": 2, "depth": 6, "total_tokens": 10}),
+              cpu={"top_k": 2, "depth": 6, "total_tokens": 10}, chat=False),
     official("llama3.2-1b", "meta-llama/Llama-3.2-1B-Instruct", "yuhuili/EAGLE-LLaMA3.2-Instruct-1B",
              "Llama 3.2 Community License (gated)", "4 GB"),
     official("llama3.2-3b", "meta-llama/Llama-3.2-3B-Instruct", "linborui/EAGLE-Llama-3.2-3B-Instruct",
