@@ -10,7 +10,7 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: n
 def flags() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, help="default: the first free one from 7860")
-    parser.add_argument("--host", default="localhost", help="0.0.0.0 lets other machines in")
+    parser.add_argument("--host", help="localhost; 0.0.0.0 lets other machines in (a Space does)")
     parser.add_argument("--trace", metavar="FILE", help="open with this trace")
     parser.add_argument("--demo", action="store_true", help="recorded runs only, no decoding")
     parser.add_argument("--pair", default="smollm2-135m", help="the named pair that decodes")
@@ -29,23 +29,32 @@ def main() -> int:
     if args.port is not None and not 0 < args.port < 65536:
         parser.error(f"--port is {args.port}; give a number from 1 to 65535.")
     from core.errors import UserError
-    from core.pairs import named
-    from treeviz.live import Source
-    from treeviz.page import LAUNCH, Options, build_page
+    try:
+        from core.pairs import named
+        from treeviz.choices import Source
+        from treeviz.page import LAUNCH, Options, build_page
+        from treeviz.space import host
+    except ModuleNotFoundError as error:
+        print(f"The Python package {error.name} is not installed; run pip install -r requirements.txt.", file=sys.stderr)
+        return 2
     try:
         named(args.pair)
         demo = build_page(Options(Source(args.pair, args.target, args.draft, args.device), args.demo, args.trace))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
+    address = args.host or host()
     try:
-        demo.queue(max_size=32).launch(server_name=args.host, server_port=args.port, share=args.share, **LAUNCH)
+        demo.queue(max_size=64).launch(server_name=address, server_port=args.port, share=args.share, **LAUNCH)
     except OSError:
-        print(f"{args.host}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",
+        print(f"{address}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",
               file=sys.stderr)
         return 2
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # while it loads; later, gradio's own launch ends the server
+        sys.exit(130)
