@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the program without a word while its modules load
 
 from .errors import UserError
 from .flags import add_pair, add_settings, add_training, config_of, pair_of, progress_line
@@ -23,6 +27,9 @@ def main(argv: list[str] | None = None) -> int:
         message = " ".join(str(error).split())
         print(f"error: {message}", file=sys.stderr)
         return args.bad
+    except ModuleNotFoundError as error:
+        print(f"error: The Python package {error.name} is not installed; run pip install -r requirements.txt.", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # `... | head` closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -135,4 +142,5 @@ def record_command(args: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())
