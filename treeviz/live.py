@@ -1,35 +1,35 @@
-"""Live decoding for the page: one pair, loaded on first use, and runs that can be stopped.
+"""Live decoding for the page: pairs loaded on first use, and runs that can be stopped between two layers of the target.
 
 The only part of the viewer that reaches for the decoder; torch comes in when the first run starts, not before.
+A run is asked for and told in plain data (`choices.request_of`, `Engine._parts`), for on ZeroGPU it happens in another
+process.
 """
 
 from __future__ import annotations
 
+import gc
 import queue
 import threading
+import traceback
+from collections import OrderedDict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
+from contextlib import closing
 from dataclasses import dataclass
 
 from core.config import DecodeConfig
 from core.errors import UserError
-from core.events import TraceBuilder
-from core.pairs import DEFAULT
+from core.events import CacheCommitted, RunFinished, TraceBuilder
+from core.pairs import PAIRS
+from core.trace import Trace
 
+from . import space
+from .choices import Source, pairs_on_offer
 from .lines import PageLines
 
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the pair comes from: a name, or two directories or hub ids."""
-
-    pair: str | None = DEFAULT
-    target: str | None = None
-    draft: str | None = None
-    device: str = "auto"
-
-    @property
-    def name(self) -> str:
-        return f"{self.target} + {self.draft}" if self.target else self.pair
+KEPT = 2      # pairs in memory, the last ones used; one that wants a GPU is alone
+PULSE = 0.25  # seconds after which a waiting run looks up
+KINDS = {CacheCommitted: {"round": True}, RunFinished: {"end": True}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,93 +38,191 @@ class Update:
 
     note: str = ""
     lines: str = ""
-    done: bool = False
 
 
 class Engine:
-    """Holds the pair and decodes with it. One run at a time is the caller's business (gradio's queue)."""
+    """Holds the pairs used last and decodes with them. One run at a time is the caller's business (`turns.py`)."""
 
     def __init__(self, source: Source):
         self.source = source
-        self._pair = None
+        self._pairs: OrderedDict[str, _Watched] = OrderedDict()
         self._lock = threading.Lock()
 
-    @property
-    def loaded(self) -> bool:
-        return self._pair is not None
+        def parts(request: dict) -> Iterator[dict]:
+            yield from self._parts(request)
 
-    def run(self, prompt: str, chat: bool, config: DecodeConfig, stop: threading.Event) -> Iterator[Update]:
+        self._decode = space.on_gpu(parts)
+
+    def loaded(self, name: str) -> bool:
+        return name in self._pairs
+
+    def offered(self, name: str) -> str:
+        """The name of a pair to load, the page's own where it is "". Raises UserError for one that is not on offer."""
+        on_offer = pairs_on_offer(self.source)
+        if name and name not in on_offer:
+            raise UserError(f'There is no pair "{name}" here; there is {", ".join(on_offer)}.')
+        return name or self.source.name
+
+    def run(self, request: dict, stop: threading.Event) -> Iterator[Update]:
         """Decode, yielding an Update per finished round. Raises UserError, a sentence for the page.
 
-        `stop` ends the run at the next event, and its trace says `cancelled`. A run that breaks off after its first
-        round yields what it has, then raises.
+        `stop` ends the run at once or nearly so, and its trace says `cancelled`. A run that breaks off after its first
+        round yields what it has, then raises. Until the first round is there, the last good run stays.
         """
-        yield from self._load()
-        if stop.is_set():
-            return
-        from core import stream
-        from core.chat import encode
-
-        builder, page, lines = TraceBuilder(), PageLines(), ""
-        events = stream(self._pair, encode(self._pair, prompt, chat), config, prompt)
-        yield Update("Reading the prompt.")
+        page, told, shown, error, rounds, ended = PageLines(), [], "", "", 0, False
+        for note in self.load(request["pair"]):
+            if stop.is_set():
+                return  # the loading goes on, and serves the next run
+            if note:
+                yield Update(note)
+        parts = self._decode(request)
         try:
-            for event in events:
-                line = builder.add(event)
-                if line:
-                    lines += page.add(line)
-                    if builder.document["rounds"]:  # until the first round is there, the last good run stays
-                        yield Update(lines=lines)
+            for part in parts:
+                if "note" in part:
+                    yield Update(part["note"])
+                if "line" in part:
+                    told.append(part["line"])
+                    shown += page.add(part["line"])
+                    rounds, ended = rounds + ("round" in part), "end" in part
+                    if rounds:
+                        yield Update(lines=shown)
+                error = part.get("error", "")
                 if stop.is_set():
                     break
-        except ValueError:
-            if builder.document.get("rounds"):
-                yield Update(lines=lines + page.add(builder.cancel()), done=True)
-            raise
         finally:
-            events.close()
-        if builder.document.get("rounds") and "output" not in builder.document:
-            lines += page.add(builder.cancel())
-        yield Update(lines=lines if "output" in builder.document else "", done=True)
+            parts.close()
+        if rounds and not ended:
+            shown += page.add(Trace.from_text("".join(told)).to_lines().rstrip("\n").rpartition("\n")[2])
+        yield Update(lines=shown if rounds or ended else "")
+        if error:
+            raise UserError(error)
 
-    def trace(self, prompt: str, chat: bool, config: DecodeConfig) -> dict:
-        """A whole run as the trace document."""
-        for _ in self._load():
+    def trace(self, request: dict) -> dict:
+        """A whole run as the trace document. Raises UserError."""
+        for _ in self.load(request["pair"]):
             pass
-        from core import decode
-        from core.chat import encode
-        return decode(self._pair, encode(self._pair, prompt, chat), config, prompt).to_dict()
+        told = ""
+        for part in self._decode(request):
+            if "error" in part:
+                raise UserError(part["error"])
+            told += part.get("line", "")
+        return Trace.from_text(told).to_dict()
 
-    def _load(self) -> Iterator[Update]:
-        """Load the pair in a thread of its own, telling how it goes."""
-        if self.loaded:
+    def load(self, name: str) -> Iterator[str]:
+        """Load a pair in a thread of its own, telling how it goes; "" when there is nothing new to tell."""
+        if self.loaded(name):
+            self._pairs.move_to_end(name)
             return
-        notes: queue.Queue = queue.Queue()
+        notes: queue.Queue[str | None] = queue.Queue()
         failure: list[Exception] = []
 
         def work():
             try:
                 with self._lock:
-                    if self._pair is None:
-                        self._pair = self._fetch(lambda message, fraction=None: notes.put(message))
+                    if not self.loaded(name):
+                        self._make_room(name)
+                        self._pairs[name] = _Watched(self._fetch(name, lambda message, _=None: notes.put(message)))
             except Exception as error:  # handed to the waiting run below, whatever it is
                 failure.append(error)
             finally:
                 notes.put(None)
 
-        yield Update(f"Loading {self.source.name}.")
+        yield f"Loading {name}."
         threading.Thread(target=work, daemon=True).start()
-        while (note := notes.get()) is not None:
-            yield Update(note + ".")
+        while True:
+            try:
+                note = notes.get(timeout=PULSE)
+            except queue.Empty:
+                yield ""
+                continue
+            if note is None:
+                break
+            yield note + "."
         if failure:
             if isinstance(failure[0], ValueError):
                 raise failure[0]
-            raise UserError(f"{self.source.name} could not be loaded ({failure[0]}); look at the terminal for more.") \
-                from failure[0]
+            raise UserError(f"{name} could not be loaded ({failure[0]}); look at the terminal for more.") from failure[0]
 
-    def _fetch(self, progress):
+    def _make_room(self, name: str) -> None:
+        large = any(n in PAIRS and PAIRS[n].gpu for n in (name, *self._pairs))
+        while len(self._pairs) >= (1 if large else KEPT):
+            self._pairs.popitem(last=False)
+        gc.collect()
+
+    def _fetch(self, name: str, progress):
         from core import load_named, load_pair
-        if self.source.target:
-            progress(f"Loading {self.source.name}")
+        if name == self.source.name and self.source.target:
+            progress(f"Loading {name}")
             return load_pair(self.source.target, self.source.draft, self.source.device)
-        return load_named(self.source.pair, self.source.device, progress=progress)
+        return load_named(name, self.source.device, progress=progress)
+
+    def _parts(self, request: dict) -> Iterator[dict]:
+        """A run as plain data, in order: {"line"} of its trace, with "round" or "end" where it is one; {"note"} for the
+        person waiting; {"error"}, a sentence, at the end; {} where nothing is new, so that the run may be closed."""
+        from core import stream
+        from core.chat import encode
+
+        builder, watched = TraceBuilder(), self._pairs[request["pair"]]
+        try:
+            ids = encode(watched.pair, request["prompt"], request["chat"])
+            events = stream(watched.pair, ids, DecodeConfig.from_dict(request["config"]), request["prompt"])
+            reading = f"Reading the prompt ({len(ids):,} token{'s' if len(ids) > 1 else ''})"
+            yield {"note": reading + "."}
+            with closing(watched.look_up(events)) as heard:
+                for event in heard:
+                    if event is None:
+                        share = watched.share
+                        yield {} if share is None else {"note": f"{reading}: {share:.0%}."}
+                    elif line := builder.add(event):
+                        yield {"line": line} | KINDS.get(type(event), {})
+        except Exception as error:
+            if builder.document.get("rounds"):
+                yield {"line": builder.cancel(), "end": True}
+            if isinstance(error, ValueError):  # every error of the decoder is a sentence
+                yield {"error": str(error)}
+            else:
+                traceback.print_exc()
+                yield {"error": f"The run broke off ({type(error).__name__}: {error}); try a shorter prompt or a smaller "
+                                "tree, and look at the terminal for more."}
+
+
+class _Stopped(Exception):
+    """Raised inside a pass of the target that nobody waits for any more."""
+
+
+class _Watched:
+    """A pair whose target can be looked at, and broken off, between two of its layers."""
+
+    def __init__(self, pair):
+        self.pair, self._layers, self._passed, self._stopped = pair, pair.target.layers, 0, False
+        for layer in pair.target.model.model.layers:
+            layer.register_forward_pre_hook(self._between)
+
+    def _between(self, *_) -> None:
+        if self._stopped:
+            raise _Stopped
+        self._passed += 1
+
+    @property
+    def share(self) -> float | None:
+        """How much of the first pass, the one over the prompt, is done; None when it is over."""
+        return self._passed / self._layers if self._passed < self._layers else None
+
+    def look_up(self, events: Iterator) -> Iterator:
+        """The events, and None whenever none has come for a moment. Closing it breaks the run off."""
+        self._passed, self._stopped = 0, False
+        with closing(events), ThreadPoolExecutor(1) as worker:
+            try:
+                while (event := (yield from self._next(worker, events))) is not None:
+                    yield event
+            finally:
+                self._stopped = True  # the worker ends at the next layer, and is waited for
+
+    @staticmethod
+    def _next(worker: ThreadPoolExecutor, events: Iterator):
+        coming = worker.submit(next, events, None)
+        while True:
+            try:
+                return coming.result(PULSE)
+            except TimeoutError:
+                yield None

@@ -1,32 +1,58 @@
-"""Who is decoding: a visitor's runs, so that Stop finds them also while they wait in the queue; and how often a run
-is sent. Knows sessions by their names, no pages and no models."""
+"""Who is decoding: a visitor's runs, so that Stop finds them also while they wait in the line for the model; and how
+often a run is sent. Knows sessions by their names, no pages and no models."""
 
 from __future__ import annotations
 
 import itertools
 import threading
 import time
+from collections.abc import Iterator
+
+from core.errors import UserError
+
+LINE = 16     # runs that may wait at once
+PULSE = 0.25  # seconds after which a waiting run looks up
 
 
 class Turns:
-    """A ticket for every run that was asked for; a visitor's new run ends the one before it."""
+    """A ticket for every run that was asked for; a visitor's new run ends the one before it. One run at a time: the
+    first in the line."""
 
     def __init__(self):
         self._numbers = itertools.count(1)
         self._stops: dict[int, threading.Event] = {}
         self._latest: dict[str, int] = {}
+        self._line: list[int] = []
+        self._lock = threading.Lock()
 
-    def begin(self, session: str) -> int:
-        self.stop(session)
-        ticket = self._latest[session] = next(self._numbers)
+    def begin(self, session: str | None) -> int:
+        """A ticket; one without a session is nobody's, and ends no other."""
+        ticket = next(self._numbers)
         self._stops[ticket] = threading.Event()
+        if session is not None:
+            self.stop(session)
+            self._latest[session] = ticket
         return ticket
+
+    def wait(self, ticket: int) -> Iterator[int]:
+        """Stand in the line: yields how many runs are ahead, again and again, and ends when this one's turn has come or
+        it was stopped. `done` leaves the line. Raises UserError where too many wait already."""
+        with self._lock:
+            if len(self._line) > LINE:
+                raise UserError(f"{LINE} runs are waiting already; try again in a few minutes.")
+            self._line.append(ticket)
+        stop = self.stop_of(ticket)
+        while (ahead := self._line.index(ticket)) and not stop.wait(PULSE):
+            yield ahead
 
     def stop_of(self, ticket: int) -> threading.Event:
         """Set when the run should end, possibly before it has begun."""
         return self._stops.setdefault(ticket, threading.Event())
 
     def done(self, ticket: int) -> None:
+        with self._lock:
+            if ticket in self._line:
+                self._line.remove(ticket)
         self._stops.pop(ticket, None)
 
     def stop(self, session: str) -> None:

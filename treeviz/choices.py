@@ -1,0 +1,135 @@
+"""What a person may choose before a run: the pairs and what each costs, two ready-made trees, the bounds of every number.
+
+Words and numbers only: no gradio, no torch, so that the form opens before either pair is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from core.config import DecodeConfig, candidate_count
+from core.errors import UserError
+from core.pairs import DEFAULT, PAIRS
+
+SHAPE = ("top_k", "depth", "total_tokens", "draft_vocab")
+PAPER = {name: getattr(DecodeConfig(), name) for name in SHAPE}
+QUESTIONS = ["Why is the sky blue?", "Write a Python function that reverses a string.", "List the first ten prime numbers.",
+             "Tell a short story about a fox and a crow."]
+BEGINNINGS = ["Once upon a time", "One morning a small fox found a golden key", "The old king asked three questions",
+              "In the garden stood a tall tree"]
+
+# A page is open to whoever finds it, so one run of it may cost this much and no more; the command line has no such bounds.
+BOUNDS = {"top_k": (1, 16), "depth": (0, 10), "total_tokens": (1, candidate_count(16, 10)), "draft_vocab": (0, 10**6),
+          "temperature": (0, 2), "top_p": (0.05, 1), "max_new_tokens": (1, 2048), "seed": (0, 2**53)}
+LONGEST = 20_000  # characters of a prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the pair comes from: a name, or two directories or hub ids."""
+
+    pair: str | None = DEFAULT
+    target: str | None = None
+    draft: str | None = None
+    device: str = "auto"
+
+    @property
+    def name(self) -> str:
+        return f"{self.target} + {self.draft}" if self.target else self.pair
+
+
+def pairs_on_offer(source: Source) -> list[str]:
+    """The source's own pair first; then the named ones, those that want a GPU where there is one, or where they are
+    on this machine already."""
+    gpu = _has_gpu(source.device)
+    named = [name for name, entry in PAIRS.items() if not entry.gpu or gpu or entry.here()]
+    return list(dict.fromkeys([source.name, *named]))
+
+
+def cost(name: str, loaded: bool = False) -> str:
+    """What choosing a pair brings with it, in a line: said before it happens."""
+    entry = PAIRS.get(name)
+    if loaded:
+        return "Loaded: it decodes at once."
+    if entry is None:
+        return "Your pair. The first run loads it."
+    wants = " It wants a GPU." if entry.gpu else ""
+    if entry.here():
+        where = "On this machine" if entry.fetch else "In the repository"
+        return f"{where}; the first run loads it, which takes some seconds.{wants}"
+    if entry.gpu and offline():
+        return f"Not on this machine, and HF_HUB_OFFLINE keeps it from being fetched.{wants}"
+    terms = f" Licence: {entry.licence}." if entry.gpu else ""
+    return f"Not on this machine yet: the first run fetches {entry.fetch}, once.{wants}{terms}"
+
+
+def chats(name: str) -> bool:
+    """May prompts to it be wrapped as chat messages? A pair that a person brought may."""
+    return name not in PAIRS or PAIRS[name].chat
+
+
+def examples(name: str) -> list[str]:
+    return QUESTIONS if chats(name) else BEGINNINGS
+
+
+def tree(name: str, preset: str) -> dict[str, int] | None:
+    """The shape that a preset stands for: "paper", or "cpu" where the pair recommends one."""
+    if preset == "paper":
+        return PAPER
+    entry = PAIRS.get(name)
+    return PAPER | entry.cpu if preset == "cpu" and entry and entry.cpu else None
+
+
+def preset_of(name: str, shape: dict[str, int]) -> str | None:
+    """Which ready-made tree a shape is, or None."""
+    return next((preset for preset in ("paper", "cpu") if tree(name, preset) == shape), None)
+
+
+def vocabularies(name: str, draft: str | None = None) -> list[int]:
+    """The sizes of draft vocabulary on offer, 0 (all tokens) first: what the head ranks, a half and a quarter of it."""
+    ranked = _ranked(str(draft or (PAIRS[name].head if name in PAIRS else "")))
+    return [0] + [ranked // part for part in (1, 2, 4) if ranked // part >= BOUNDS["top_k"][1]]
+
+
+def config_of(values: dict) -> DecodeConfig:
+    """The settings of a run from the numbers of the form or of the API. Raises UserError, one sentence."""
+    for name, value in values.items():
+        low, high = BOUNDS[name]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UserError(f"{name} is empty; give a number from {low} to {high:,}.")
+        if not low <= value <= high:  # NaN is in no bounds either
+            raise UserError(f"{name} is {value:g}; give a number from {low} to {high:,}.")
+    whole = {name: int(value) for name, value in values.items() if name not in ("temperature", "top_p")}
+    return DecodeConfig(**values | whole)
+
+
+def request_of(pair: str, prompt: str, chat: bool, values: dict) -> dict:
+    """A run as plain data: it may cross to another process. Raises UserError, one sentence."""
+    if len(prompt) > LONGEST:
+        raise UserError(f"The prompt has {len(prompt):,} characters; give {LONGEST:,} at most.")
+    return {"pair": pair, "prompt": prompt, "chat": bool(chat), "config": config_of(values).to_dict()}
+
+
+def offline() -> bool:
+    return os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on")
+
+
+def _has_gpu(device: str) -> bool:
+    """Is there a CUDA device to be used? Asked of the driver: PyTorch takes seconds to answer."""
+    if device == "cpu":
+        return False
+    return device.startswith("cuda") or Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
+
+
+@cache
+def _ranked(head: str) -> int:
+    """How many tokens a head ranks by frequency (`draft_vocab.json`); 0 where it ranks none."""
+    try:
+        return len(json.loads((Path(head) / "draft_vocab.json").read_text(encoding="utf-8"))["token_ids"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0

@@ -1,0 +1,37 @@
+"""Where the page is hosted: what a Hugging Face Space asks for. On any other machine nothing here does anything.
+
+On ZeroGPU a GPU is lent to one function at a time, which runs in a process of its own: it takes and returns plain
+data, and says beforehand how many seconds it needs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+LONGEST = 120  # seconds; a visitor's quota pays for what is asked, not for what is used
+
+
+def zero() -> bool:
+    return os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
+
+
+def host() -> str:
+    """Where to listen: as the platform says, everywhere on a Space, on this machine only elsewhere."""
+    return os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "localhost")
+
+
+def on_gpu(task: Callable[[dict], Iterator[dict]]) -> Callable[[dict], Iterator[dict]]:
+    """`task` where ZeroGPU has a GPU for it; on any other machine, `task` itself."""
+    if not zero():
+        return task
+    import spaces  # there on ZeroGPU, and nowhere else needed
+    return spaces.GPU(task, duration=seconds)
+
+
+def seconds(request: dict) -> int:
+    """What a run may take on a GPU, at worst: a round per token, the target's pass and depth + 1 of the head's in each,
+    and the recording of its rows."""
+    config = request["config"]
+    a_round = 0.03 + 0.004 * (config["depth"] + 1) + 0.0003 * config["total_tokens"]
+    return min(LONGEST, round(10 + config["max_new_tokens"] * a_round))
