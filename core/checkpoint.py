@@ -6,6 +6,7 @@ numbers. Errors are CheckpointError, one sentence each.
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 from pathlib import Path
@@ -15,6 +16,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, LlamaForCausalLM
 from transformers.utils import logging as transformers_logging
 
+from .fetch import offline
 from .files import CheckpointError, quiet_transformers, read_json, reason
 from .heads import load_head
 from .linear import speed_up
@@ -37,6 +39,8 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
     """
     device = choose_device(device)
     dtype = choose_dtype(dtype, device)  # before anything is fetched
+    check_llama(find(target, "target", weights=False))  # and before gigabytes are: is it the right kind, is all there?
+    find(draft, "head", weights=False)
     target_dir, draft_dir = find(target, "target"), find(draft, "head")
     model = load_target(target_dir, device, dtype, device_map)
     wrapped = Target(model)
@@ -93,43 +97,66 @@ def choose_dtype(dtype: str, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
 
-def find(source: str | os.PathLike, what: str) -> Path:
-    """A directory as it is; a hub id from the hub's local cache or the hub. Raises CheckpointError."""
-    path = Path(source)
+SMALL = ("*.json", "*.model", "*.jinja")
+
+
+def find(source: str | os.PathLike, what: str, weights: bool = True) -> Path:
+    """A directory as it is; a hub id from the hub's local cache or the hub, whole or all but the weights.
+    Raises CheckpointError."""
+    path, text = Path(source), str(source)
     if path.is_dir():
         return path
-    text = str(source)
     if path.exists():
         raise CheckpointError(f"The {what} {text} is a file; give the directory that holds it.")
     if text.count("/") != 1 or text.startswith((".", "/", "~")):
         raise CheckpointError(f"The {what} directory {text} does not exist; give a directory, or a hub id like owner/name.")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-
-    small = ["*.json", "*.model", "*.jinja"]
+    import huggingface_hub
     try:
-        path = Path(snapshot_download(text, allow_patterns=[*small, "*.safetensors"]))
+        if not weights:
+            return Path(huggingface_hub.snapshot_download(text, allow_patterns=[*SMALL]))
+        path = Path(huggingface_hub.snapshot_download(text, allow_patterns=[*SMALL, "*.safetensors"]))
         if not any(path.glob("*.safetensors")):  # many repositories hold both: the same weights twice
-            path = Path(snapshot_download(text, allow_patterns=[*small, "*.bin"]))
+            path = Path(huggingface_hub.snapshot_download(text, allow_patterns=[*SMALL, "*.bin"]))
         return path
-    except GatedRepoError:
-        raise CheckpointError(f"{text} is gated: accept its licence on its hub page, then run `hf auth login`.") from None
-    except RepositoryNotFoundError:
-        raise CheckpointError(f"The hub has no model {text} (or it is private); check the id, or run `hf auth login`.") from None
     except Exception as error:  # of the hub, of HTTP, of the disk: there are many kinds
-        raise CheckpointError(f"{text} is neither a directory here nor in the hub's cache, and the hub cannot be reached "
-                              f"({type(error).__name__}); connect, or give a directory.") from None
+        raise _hub_error(text, error) from None
+
+
+def _hub_error(name: str, error: Exception) -> CheckpointError:
+    """Why `name` could not be had from the hub, as a sentence."""
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+    if isinstance(error, GatedRepoError):
+        return CheckpointError(f"{name} is gated: accept its licence on https://huggingface.co/{name}, then run "
+                               "`hf auth login`.")
+    if isinstance(error, RepositoryNotFoundError):
+        return CheckpointError(f"The hub has no model {name} (or it is private); check the id, or run `hf auth login`.")
+    if getattr(error, "errno", None) == errno.ENOSPC:
+        return CheckpointError(f"The disk is full while {name} is fetched; free some space, or set HF_HOME to a folder "
+                               "elsewhere.")
+    if isinstance(error, PermissionError):
+        return CheckpointError(f"{error.filename or 'The cache of the hub'} cannot be written; set HF_HOME to a folder of "
+                               "yours.")
+    if offline():
+        return CheckpointError(f"{name} is neither a directory here nor in the hub's cache, and HF_HUB_OFFLINE is set; unset "
+                               "it to fetch it, or give a directory.")
+    return CheckpointError(f"{name} is neither a directory here nor in the hub's cache, and the hub cannot be reached "
+                           f"({type(error).__name__}); connect, or give a directory.")
 
 
 # -- the target -------------------------------------------------------------------------------------------------------
 
 
+def check_llama(directory: Path) -> None:
+    """Raises CheckpointError where the directory's config is not a Llama's."""
+    kind = read_json(directory / "config.json").get("model_type")
+    if kind != "llama":
+        raise CheckpointError(f"{_public_name(directory)} is a model of type {kind!r}; the target must be a Llama (model_type "
+                              "\"llama\").")
+
+
 def load_target(directory: Path, device: torch.device, dtype: torch.dtype, device_map: str | None) -> LlamaForCausalLM:
     """A Llama checkpoint (sharded or not, tied embeddings or not), all weights present. Raises CheckpointError."""
-    raw = read_json(directory / "config.json")
-    if raw.get("model_type") != "llama":
-        raise CheckpointError(f"{directory} holds a model of type {raw.get('model_type')!r}; the target must be a Llama "
-                              "(model_type \"llama\").")
+    check_llama(directory)
     try:
         with quiet_transformers():
             config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)

@@ -36,6 +36,11 @@ def cache_dir() -> Path:
     return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treeviz"
 
 
+def offline() -> bool:
+    """Does the person want no lookups at all? The model hub's own variable says so, for us too."""
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
+
+
 def disk_error(error: OSError, path: Path) -> FetchError:
     """What went wrong while writing below `path`, as a sentence."""
     if error.errno == errno.ENOSPC:

