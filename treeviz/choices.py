@@ -16,6 +16,8 @@ from core.config import DecodeConfig, candidate_count
 from core.errors import UserError
 from core.pairs import DEFAULT, PAIRS
 
+from .space import zero
+
 SHAPE = ("top_k", "depth", "total_tokens", "draft_vocab")
 PAPER = {name: getattr(DecodeConfig(), name) for name in SHAPE}
 QUESTIONS = ["Why is the sky blue?", "Write a Python function that reverses a string.", "List the first ten prime numbers.",
@@ -45,9 +47,9 @@ class Source:
 
 def pairs_on_offer(source: Source) -> list[str]:
     """The source's own pair first; then the named ones, those that want a GPU where there is one, or where they are
-    on this machine already."""
-    gpu = _has_gpu(source.device)
-    named = [name for name, entry in PAIRS.items() if not entry.gpu or gpu or entry.here()]
+    on this machine already. On ZeroGPU only what is loaded at the start, and is small."""
+    gpu = not zero() and _has_gpu(source.device)
+    named = [name for name, entry in PAIRS.items() if (gpu or entry.here() if entry.gpu else not zero() or not entry.fetch)]
     return list(dict.fromkeys([source.name, *named]))
 
 

@@ -26,7 +26,7 @@ from .live import Engine
 from .view import message_view
 
 QUIET = dict(queue=False, show_progress="hidden", api_visibility="private")
-PRESETS = [("the paper's", "paper"), ("one that pays on a CPU", "cpu")]
+PRESETS = [("the paper’s", "paper"), ("for a CPU", "cpu")]
 
 
 class Form:
@@ -71,16 +71,15 @@ class Form:
                                 elem_classes="tv-ideas")
         self.ideas.click(lambda row: row[0], self.ideas, self.prompt, **QUIET)
         self.pair = gr.Dropdown(pairs_on_offer(self.source), value=name, label="Pair", info=cost(name), filterable=False)
-        self.chat = gr.Checkbox(chats(name), label="As a chat message", info="Wraps the prompt in the model's chat template.",
-                                interactive=chats(name))
+        self.chat = gr.Checkbox(label="As a chat message", **_chat(name))
         with gr.Row():
             self.decode = gr.Button("Decode", variant="primary", min_width=100)
             self.stop = gr.Button("Stop", min_width=80)
 
     def _tree(self) -> None:
-        with gr.Accordion("The tree", open=False):
+        with gr.Accordion("The tree", open=False, elem_classes="tv-knobs"):
             self.preset = gr.Radio(_presets(self.source.name), value="paper", label="Ready-made",
-                                   info="On a CPU a row costs more, and a small tree wins.")
+                                   info="On a CPU every row costs: there a small tree wins.")
             self.top_k = _slider("top_k", 10, "Children per token, and tokens expanded per layer.")
             self.depth = _slider("depth", 5, "Layers after the first.")
             self.total = _slider("total_tokens", 59, "Drafted tokens that are kept and verified; at most as many as there "
@@ -90,7 +89,7 @@ class Form:
         self.shape = [self.top_k, self.depth, self.total, self.vocabulary]
 
     def _sampling(self) -> None:
-        with gr.Accordion("Sampling and length", open=False):
+        with gr.Accordion("Sampling and length", open=False, elem_classes="tv-knobs"):
             self.temperature = _slider("temperature", 0, "0 is greedy: always the likeliest token.", step=0.05)
             self.top_p = _slider("top_p", 1, "Sample from this much of the probability only.", step=0.05, label="top-p")
             self.most = _slider("max_new_tokens", 64, "The run ends after this many tokens.")
@@ -109,7 +108,7 @@ class Form:
         ideas = examples(pair)
         values = _shape(shape) if shape else [gr.skip(), gr.skip(), gr.skip(), 0]
         values[3] = gr.Dropdown(self._vocabularies(pair), value=shape["draft_vocab"] if shape else 0)
-        return (self.refresh(pair), gr.Checkbox(value=chats(pair), interactive=chats(pair)), ideas[0],
+        return (self.refresh(pair), gr.Checkbox(**_chat(pair)), ideas[0],
                 gr.Dataset(samples=[[text] for text in ideas]), gr.Radio(_presets(pair), value=preset), *values)
 
     @staticmethod
@@ -123,6 +122,12 @@ class Form:
 
 def _presets(pair: str) -> list[tuple[str, str]]:
     return [preset for preset in PRESETS if tree(pair, preset[1])]
+
+
+def _chat(pair: str) -> dict:
+    can = chats(pair)
+    return {"value": can, "interactive": can, "info": "Wraps the prompt in the model’s chat template." if can else
+            "This pair goes on with the text as it stands."}
 
 
 def _shape(values: dict[str, int]) -> list:

@@ -52,6 +52,8 @@ class Engine:
             yield from self._parts(request)
 
         self._decode = space.on_gpu(parts)
+        for name in pairs_on_offer(source) if space.zero() else ():  # there, models are placed before the first request
+            self._ensure(name, lambda message, _=None: print(message))
 
     def loaded(self, name: str) -> bool:
         return name in self._pairs
@@ -118,10 +120,7 @@ class Engine:
 
         def work():
             try:
-                with self._lock:
-                    if not self.loaded(name):
-                        self._make_room(name)
-                        self._pairs[name] = _Watched(self._fetch(name, lambda message, _=None: notes.put(message)))
+                self._ensure(name, lambda message, _=None: notes.put(message))
             except Exception as error:  # handed to the waiting run below, whatever it is
                 failure.append(error)
             finally:
@@ -142,6 +141,12 @@ class Engine:
             if isinstance(failure[0], ValueError):
                 raise failure[0]
             raise UserError(f"{name} could not be loaded ({failure[0]}); look at the terminal for more.") from failure[0]
+
+    def _ensure(self, name: str, progress) -> None:
+        with self._lock:
+            if not self.loaded(name):
+                self._make_room(name)
+                self._pairs[name] = _Watched(self._fetch(name, progress))
 
     def _make_room(self, name: str) -> None:
         large = any(n in PAIRS and PAIRS[n].gpu for n in (name, *self._pairs))

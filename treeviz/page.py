@@ -25,7 +25,13 @@ STYLE = """<style>
 .gradio-container .block.tv-host > .html-container { padding: 8px 0 0; }
 .gradio-container .sidebar { border-right: 1px solid var(--border-color-primary); }
 .gradio-container .tv-form { gap: 10px; }
-.gradio-container .block:has(> .html-container > .tv-message[hidden]), .gradio-container .block:has(.tv-message[hidden]) { display: none; }
+.gradio-container .tv-form .block:has(.tv-message[hidden]) { display: none; }
+.gradio-container #tv-message .html-container { padding: 0; }
+.gradio-container .sidebar button.secondary { border: 1px solid var(--border-color-primary); }
+.gradio-container .tv-form .tv-knobs > .block, .gradio-container .tv-form .tv-knobs .form > .block { border: 0; padding: 8px 0; }
+.gradio-container .tv-form .tv-knobs .form { border: 0; box-shadow: none; }
+.gradio-container .tv-form .tv-knobs .head { position: relative; }
+.gradio-container .tv-form .tv-knobs .tab-like-container { position: absolute; top: -7px; right: 0; }
 .gradio-container footer { opacity: .6; }
 body.tv-present .tab-wrapper, body.tv-present .sidebar, body.tv-present footer { display: none; }
 body.tv-present .app { padding: 8px 20px !important; }
