@@ -13,7 +13,7 @@ from .choices import (
     SHAPE,
     Source,
     chats,
-    config_of,
+    check_bounds,
     cost,
     examples,
     pairs_on_offer,
@@ -139,7 +139,7 @@ def _shape(values: dict[str, int]) -> list:
 def _limit(top_k, depth, now):
     """The slider ends at the number of candidates. What is out of bounds is told when the run is asked for."""
     try:
-        config_of({"top_k": top_k, "depth": depth})
+        check_bounds({"top_k": top_k, "depth": depth})
     except ValueError:
         return gr.skip()
     most = candidate_count(int(top_k), int(depth))

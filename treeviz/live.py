@@ -210,8 +210,8 @@ class _Watched:
 
     @property
     def share(self) -> float | None:
-        """How much of the first pass, the one over the prompt, is done; None when it is over."""
-        return self._passed / self._layers if self._passed < self._layers else None
+        """How much of the first pass, the one over the prompt, is done; None when the next has begun."""
+        return max(self._passed - 1, 0) / self._layers if self._passed <= self._layers else None
 
     def look_up(self, events: Iterator) -> Iterator:
         """The events, and None whenever none has come for a moment. Closing it breaks the run off."""

@@ -1,0 +1,155 @@
+"""The engine behind the page: what a run tells, where it can be broken off, which pairs stay in memory."""
+
+import json
+import threading
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from core.errors import UserError
+from treeviz.choices import Source, request_of
+from treeviz.lines import trace_of
+from treeviz.live import Engine, _Watched
+
+PATIENCE = 60  # seconds that a test waits for what must happen
+
+
+@pytest.fixture(scope="module")
+def engine():
+    engine = Engine(Source("storybook", device="cpu"))
+    assert next(iter(list(engine.load("storybook")))) == "Loading storybook."
+    assert list(engine.load("storybook")) == []
+    return engine
+
+
+def ask(prompt="Once upon a time", **numbers):
+    return request_of("storybook", prompt, False, {"top_k": 3, "depth": 2, "total_tokens": 6, "max_new_tokens": 12} | numbers)
+
+
+def layers(engine):
+    return engine._pairs["storybook"].pair.target.model.model.layers
+
+
+@contextmanager
+def hooked(layer, work):
+    def hook(*_):
+        work()  # what a hook returns would replace the layer's input
+
+    handle = layer.register_forward_pre_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def test_a_run_tells_its_rounds_as_they_come(engine):
+    updates = list(engine.run(ask(), threading.Event()))
+    assert updates[0].note.startswith("Reading the prompt (") and updates[0].note.endswith(" tokens).")
+    lines = [update.lines for update in updates if update.lines]
+    assert all(later.startswith(earlier) for earlier, later in zip(lines, lines[1:])), "it only grows"
+    trace = trace_of(lines[-1])
+    assert trace.summary.new_tokens == 12 and trace.output.finish_reason == "length"
+    assert trace.to_dict()["output"] == engine.trace(ask())["output"]
+
+
+def test_stop_between_rounds_keeps_them_and_says_cancelled(engine):
+    stop, last = threading.Event(), ""
+    for update in engine.run(ask(max_new_tokens=200), stop):
+        last = update.lines or last
+        if last:
+            stop.set()
+    trace = trace_of(last)
+    assert trace.output.finish_reason == "cancelled" and 0 < trace.summary.new_tokens < 200
+    assert '"cancelled"' in last.rstrip("\n").rpartition("\n")[2], "the last line says so itself"
+
+
+def test_stop_breaks_off_a_pass_between_two_layers(engine):
+    stop, reached, watched = threading.Event(), [], engine._pairs["storybook"]
+
+    def first():
+        stop.set()
+        for _ in range(PATIENCE * 20):  # until the run has heard of it
+            if watched._stopped:
+                break
+            threading.Event().wait(0.05)
+
+    with hooked(layers(engine)[0], first), hooked(layers(engine)[1], lambda: reached.append(1)):
+        updates = list(engine.run(ask(), stop))
+    assert watched._stopped and not reached, "the second layer was never reached"
+    assert updates[-1].lines == "", "the run on the page stays"
+    assert trace_of(list(engine.run(ask(), threading.Event()))[-1].lines).summary.new_tokens == 12, "and the next run runs"
+
+
+def test_a_long_prompt_says_how_far_it_is(engine):
+    heard = threading.Event()
+    with hooked(layers(engine)[1], lambda: heard.wait(PATIENCE)):
+        for update in engine.run(ask("a story " * 50), threading.Event()):
+            if "%" in update.note:
+                share = f"{1 / len(layers(engine)):.0%}"
+                assert update.note.startswith("Reading the prompt (") and update.note.endswith(f" tokens): {share}.")
+                heard.set()
+    assert heard.is_set()
+
+
+def test_a_failure_keeps_what_was_decoded_and_is_a_sentence(engine, capsys):
+    passes = []
+
+    def fail():
+        passes.append(1)
+        if len(passes) == 4:
+            raise RuntimeError("out of memory")
+
+    last = ""
+    with hooked(layers(engine)[0], fail), pytest.raises(UserError, match=r"broke off .*out of memory"):
+        for update in engine.run(ask(max_new_tokens=50), threading.Event()):
+            last = update.lines or last
+    assert trace_of(last).summary.rounds == 2 and "RuntimeError" in capsys.readouterr().err
+    with pytest.raises(UserError, match="prompt is empty"):
+        list(engine.run(ask(" "), threading.Event()))
+
+
+def test_parts_are_plain_data(engine):
+    for part in engine._decode(json.loads(json.dumps(ask()))):
+        assert json.loads(json.dumps(part)) == part
+
+
+def fake_pair(engine, monkeypatch):
+    target = SimpleNamespace(layers=0, model=SimpleNamespace(model=SimpleNamespace(layers=[])))
+    monkeypatch.setattr(engine, "_fetch", lambda name, progress: SimpleNamespace(name=name, target=target))
+
+
+def test_the_last_two_pairs_stay_and_a_large_one_is_alone(monkeypatch):
+    engine = Engine(Source("smollm2-135m"))
+    fake_pair(engine, monkeypatch)
+    for name in ("smollm2-135m", "storybook", "smollm2-135m", "mine"):
+        list(engine.load(name))
+    assert [name for name in ("smollm2-135m", "storybook", "mine") if engine.loaded(name)] == ["smollm2-135m", "mine"]
+    list(engine.load("vicuna-7b"))
+    assert engine.loaded("vicuna-7b") and not engine.loaded("mine")
+    list(engine.load("storybook"))
+    assert engine.loaded("storybook") and not engine.loaded("vicuna-7b")
+
+
+def test_a_pair_that_does_not_load_is_a_sentence(monkeypatch):
+    engine = Engine(Source("storybook"))
+    monkeypatch.setattr(engine, "_fetch", lambda name, progress: 1 / 0)
+    with pytest.raises(UserError, match=r"could not be loaded \(division by zero\)"):
+        list(engine.run(ask(), threading.Event()))
+    assert not engine.loaded("storybook")
+
+
+def test_only_offered_pairs(engine):
+    assert engine.offered("") == "storybook"
+    with pytest.raises(UserError, match='no pair "gpt" here; there is storybook'):
+        engine.offered("gpt")
+
+
+def test_a_watched_pair_has_read_its_prompt_after_the_first_pass():
+    target = SimpleNamespace(layers=4, model=SimpleNamespace(model=SimpleNamespace(layers=[])))
+    watched = _Watched(SimpleNamespace(target=target))
+    shares = []
+    for _ in range(5):  # the last pass is the next one's
+        shares.append(watched.share)
+        watched._between()
+    assert shares == [0, 0, 0.25, 0.5, 0.75] and watched.share is None
