@@ -100,19 +100,14 @@ def vocabularies(name: str, draft: str | None = None) -> list[int]:
 
 def config_of(values: dict) -> DecodeConfig:
     """The settings of a run from the numbers of the form or of the API. Raises UserError, one sentence."""
-    check_bounds(values)
-    whole = {name: int(value) for name, value in values.items() if name not in ("temperature", "top_p")}
-    return DecodeConfig(**values | whole)
-
-
-def check_bounds(values: dict) -> None:
-    """Raises UserError, one sentence, for a number that this page does not take."""
     for name, value in values.items():
         low, high = BOUNDS[name]
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UserError(f"{name} is empty; give a number from {low} to {high:,}.")
         if not low <= value <= high:  # NaN is in no bounds either
             raise UserError(f"{name} is {value:g}; give a number from {low} to {high:,}.")
+    whole = {name: int(value) for name, value in values.items() if name not in ("temperature", "top_p")}
+    return DecodeConfig(**values | whole)
 
 
 def request_of(pair: str, prompt: str, chat: bool, values: dict) -> dict:

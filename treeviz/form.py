@@ -13,7 +13,6 @@ from .choices import (
     SHAPE,
     Source,
     chats,
-    check_bounds,
     cost,
     examples,
     pairs_on_offer,
@@ -26,6 +25,8 @@ from .live import Engine
 from .view import message_view
 
 QUIET = dict(queue=False, show_progress="hidden", api_visibility="private")
+# The slider ends at the number of candidates. Told to the browser only: what gradio knows the end of, it guards by itself.
+LIMIT = "(k, d, n) => ({__type__: 'update', maximum: k + d * k * k, value: Math.min(n, k + d * k * k)})"
 PRESETS = [("the paper’s", "paper"), ("for a CPU", "cpu")]
 
 
@@ -42,8 +43,7 @@ class Form:
         self.pair.input(self._choose_pair, [self.pair, self.preset],
                         [self.pair, self.chat, self.prompt, self.ideas, self.preset, *self.shape], **QUIET)
         self.preset.input(self._choose_tree, [self.pair, self.preset], self.shape, **QUIET)
-        gr.on([self.top_k.release, self.depth.release, self.top_k.change, self.depth.change], _limit,
-              [self.top_k, self.depth, self.total], self.total, **QUIET)
+        gr.on([self.top_k.change, self.depth.change], None, [self.top_k, self.depth, self.total], self.total, js=LIMIT, **QUIET)
         gr.on([part.change for part in self.shape], self._name_tree, [self.pair, *self.shape], self.preset, **QUIET)
 
     @property
@@ -83,7 +83,8 @@ class Form:
             self.top_k = _slider("top_k", 10, "Children per token, and tokens expanded per layer.")
             self.depth = _slider("depth", 5, "Layers after the first.")
             self.total = _slider("total_tokens", 59, "Drafted tokens that are kept and verified; at most as many as there "
-                                 "are candidates.", most=candidate_count(10, 5))
+                                 "are candidates.")
+            self.total.maximum = candidate_count(10, 5)
             self.vocabulary = gr.Dropdown(self._vocabularies(self.source.name), value=0, label="draft_vocab", filterable=False,
                                           info="The head guesses among these only; what comes out is the same.")
         self.shape = [self.top_k, self.depth, self.total, self.vocabulary]
@@ -132,23 +133,12 @@ def _chat(pair: str) -> dict:
 
 def _shape(values: dict[str, int]) -> list:
     """A ready-made tree for its four inputs."""
-    most = candidate_count(values["top_k"], values["depth"])
-    return [values["top_k"], values["depth"], gr.Slider(value=values["total_tokens"], maximum=most), values["draft_vocab"]]
+    return [values[name] for name in SHAPE]
 
 
-def _limit(top_k, depth, now):
-    """The slider ends at the number of candidates. What is out of bounds is told when the run is asked for."""
-    try:
-        check_bounds({"top_k": top_k, "depth": depth})
-    except ValueError:
-        return gr.skip()
-    most = candidate_count(int(top_k), int(depth))
-    return gr.Slider(maximum=most, value=min(int(now or 1), most))
-
-
-def _slider(name: str, value: float, info: str, step: float = 1, label: str = "", most: int | None = None) -> gr.Slider:
+def _slider(name: str, value: float, info: str, step: float = 1, label: str = "") -> gr.Slider:
     low, high = BOUNDS[name]
-    return _lenient(gr.Slider(low, most or high, value, step=step, label=label or name, info=info))
+    return _lenient(gr.Slider(low, high, value, step=step, label=label or name, info=info))
 
 
 def _lenient(component):
