@@ -64,3 +64,9 @@ def test_a_full_line_is_a_sentence(monkeypatch):
 def test_pace_sends_the_first_and_then_a_few_a_second():
     pace = Pace()
     assert pace.due(100) and not pace.due(100)
+
+
+def test_pace_tells_what_is_new_once():
+    pace = Pace()
+    assert pace.new("reading") and not pace.new("reading") and not pace.new("reading on"), "not twice within a second"
+    assert pace.due(100), "the run itself has a pace of its own"

@@ -108,11 +108,13 @@ def _decode_live(form: Form, turns: Turns, choice, view, hidden: dict):
         try:
             request = form.request(*values)
             for ahead in turns.wait(ticket):
-                yield gr.skip(), f"busy:{'A run is' if ahead == 1 else f'{ahead} runs are'} before yours."
+                if pace.new(place := f"busy:{'A run is' if ahead == 1 else f'{ahead} runs are'} before yours."):
+                    yield gr.skip(), place
             for update in () if ended.is_set() else form.engine.run(request, ended):
                 last = update.lines or last
                 if update.note:
-                    yield gr.skip(), f"busy:{update.note}"
+                    if pace.new(update.note):
+                        yield gr.skip(), f"busy:{update.note}"
                 elif pace.due(len(last)):
                     yield last, "busy:Decoding."
             yield last or gr.skip(), "ok:Stopped." if ended.is_set() else "ok:Done."

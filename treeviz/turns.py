@@ -68,14 +68,21 @@ class Turns:
 
 class Pace:
     """How often a growing run is sent: a few times a second, less often as it gets long, for the browser reads all
-    of it each time."""
+    of it each time. Lines for the person waiting are sent once a second: each one makes the browser look at the run."""
 
     def __init__(self):
-        self._next = 0.0
+        self._next, self._next_note, self._note = 0.0, 0.0, ""
 
     def due(self, characters: int) -> bool:
         now = time.monotonic()
         if now < self._next:
             return False
         self._next = now + 0.2 + characters / 4e6
+        return True
+
+    def new(self, note: str) -> bool:
+        now = time.monotonic()
+        if note == self._note or now < self._next_note:
+            return False
+        self._note, self._next_note = note, now + 1
         return True
