@@ -1,5 +1,6 @@
 """With the network cut, everything works but downloads, and those say so. Whatever is looked up is written down."""
 
+import json
 import os
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from readme import blocks
 
 from core.trace import Trace
 from tests.end_to_end import visit
@@ -73,26 +75,39 @@ def test_offline_means_no_lookups_at_all(cut, pair):
     assert asked(cut) == set()
 
 
-def test_the_app_opens_and_decodes(cut, tmp_path):
+@pytest.fixture
+def app(cut, tmp_path):
+    """The address of `python app.py --pair storybook` on a machine without a network."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with open(tmp_path / "app.log", "w") as log:
-        app = subprocess.Popen([sys.executable, "app.py", "--pair", "storybook", "--device", "cpu", "--port", str(port)],
-                               cwd=ROOT, env=cut, stdout=log, stderr=log)
-    try:
-        address = f"http://localhost:{port}/"
-        for _ in range(400):
-            assert app.poll() is None, (tmp_path / "app.log").read_text()
-            try:
-                with urllib.request.urlopen(address, timeout=5) as page:
-                    assert b"TreeViz" in page.read()
-                break
-            except OSError:
-                time.sleep(0.25)
-        trace = visit(address)
-        assert trace.pair.name == "storybook"
-        assert asked(cut) == set()
-    finally:
-        app.terminate()
-        app.wait(30)
+        process = subprocess.Popen([sys.executable, "app.py", "--pair", "storybook", "--device", "cpu", "--port", str(port)],
+                                   cwd=ROOT, env=cut, stdout=log, stderr=log)
+    address = f"http://localhost:{port}/"
+    for _ in range(400):
+        assert process.poll() is None, (tmp_path / "app.log").read_text()
+        try:
+            with urllib.request.urlopen(address, timeout=5) as page:
+                assert b"TreeViz" in page.read()
+            break
+        except OSError:
+            time.sleep(0.25)
+    yield address
+    process.terminate()
+    process.wait(30)
+
+
+def test_the_app_opens_and_decodes_as_the_readme_says(app, cut, capsys):
+    assert visit(app).pair.name == "storybook"
+
+    example = next(block for block in blocks("python") if "gradio_client" in block)
+    names = {}
+    exec(example.replace("http://localhost:7860/", app), names)
+    assert names["document"]["summary"]["new_tokens"] == 24 and names["document"]["output"]["text"] in capsys.readouterr().out
+
+    shell = next(block for block in blocks("bash") if "curl" in block).replace("http://localhost:7860/", app)
+    said = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=200).stdout
+    data = next(line for line in said.splitlines() if line.startswith("data: "))
+    assert Trace.from_dict(json.loads(data.removeprefix("data: "))[0]).prompt.text == "Once upon a time"
+    assert asked(cut) == set()
