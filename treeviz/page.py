@@ -51,7 +51,7 @@ def _theme() -> gr.Theme:
                              font_mono=["ui-monospace", "DejaVu Sans Mono", "monospace"]).set(**names)
 
 
-LAUNCH = dict(ssr_mode=False, run_history=False, footer_links=["api"], head=STYLE, theme=_theme())
+LAUNCH = dict(ssr_mode=False, max_file_size="64mb", run_history=False, footer_links=["api"], head=STYLE, theme=_theme())
 
 
 @dataclass(frozen=True, slots=True)

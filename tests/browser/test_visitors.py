@@ -1,13 +1,21 @@
-"""The named endpoint, and several visitors at once, through gradio's own client."""
+"""The named endpoint, and many visitors at once: everybody gets their own run, in turn, and nothing is left behind."""
 
+import json
+import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from core.trace import Trace
+from tests.browser.visitors import Visitor, outcome
+from treeviz.gallery import recorded
+from treeviz.lines import trace_of
 
 pytestmark = pytest.mark.timeout(170)
 gradio_client = pytest.importorskip("gradio_client")
+SMALL = dict(Pair="storybook", As_a_chat_message=False, top_k=3, depth=2, total_tokens=6)
 
 
 @pytest.fixture(scope="module")
@@ -25,24 +33,148 @@ def test_decode_returns_a_trace(client):
     assert trace.summary.new_tokens == 12 and trace.prompt.text == "abcdefgh" and trace.config["depth"] == 2
 
 
-@pytest.mark.parametrize("settings, word", [(dict(chat=True), "chat template"), (dict(total_tokens=9999), "total_tokens"),
-                                            (dict(temperature=-1.0, chat=False), "temperature")])
+@pytest.mark.parametrize("settings, word", [
+    (dict(chat=True), "chat template"), (dict(total_tokens=9999), "total_tokens"), (dict(temperature=-1.0, chat=False), "temperature"),
+    (dict(max_new_tokens=10**6), "from 1 to 2,048"), (dict(pair="gpt"), "no pair"), (dict(draft_vocab=100, chat=False), "draft_vocab")])
 def test_bad_input_is_a_sentence(client, settings, word):
     with pytest.raises(gradio_client.exceptions.AppError, match=word):
         client.predict("abc", **settings, api_name="/decode")
 
 
-def test_everyone_gets_their_own_run(server):
-    got = {}
+def memory(process):
+    """Megabytes that the server holds."""
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1]) / 1024
 
-    def visitor(prompt):
-        client = gradio_client.Client(server[0], verbose=False)
-        got[prompt] = client.predict(prompt, chat=False, max_new_tokens=10, api_name="/decode")
 
-    prompts = ["abcd", "efgh", "ijkl", "mnop"]
-    threads = [threading.Thread(target=visitor, args=(p,)) for p in prompts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    assert {p: got[p]["prompt"]["text"] for p in prompts} == {p: p for p in prompts}
+def test_twenty_read_and_four_decode(server):
+    address, process = server
+    runs = [run for run in recorded() if run.path.stat().st_size < 120_000]
+    warm = Visitor(address)
+    for run in runs:
+        warm.ask("pick", [run.sentence])
+    outcome(list(warm.decode(**SMALL, Prompt="Once", max_new_tokens=4))[-1])
+    before = memory(process) if Path("/proc/self/status").exists() else None
+
+    def read(number):
+        visitor, wrong = Visitor(address), []
+        for run in (runs[(number + i) % len(runs)] for i in range(4)):
+            lines, _ = visitor.ask("pick", [run.sentence])["output"]["data"]
+            header = json.loads(lines.partition("\n")[0])
+            if header["page"]["name"] != run.name or lines.count("\n") < 3:
+                wrong.append(run.name)
+        return wrong
+
+    def decode(number):
+        visitor, prompt = Visitor(address), f"Once upon a time there were {number} foxes"
+        done = [outcome(list(visitor.decode(**SMALL, Prompt=prompt, max_new_tokens=10))[-1]) for _ in range(2)]
+        return [(trace_of(lines), message, prompt) for lines, message in done]
+
+    with ThreadPoolExecutor(24) as pool:
+        decoding = [pool.submit(decode, number) for number in range(4)]
+        reading = [pool.submit(read, number) for number in range(20)]
+        assert [future.result(150) for future in reading] == [[]] * 20
+        for future in decoding:
+            for trace, message, prompt in future.result(150):
+                assert trace.prompt.text == prompt and trace.summary.new_tokens == 10 and message == "ok:Done."
+    if before:
+        assert memory(process) < before + 400, "the server holds on to what its visitors looked at"
+
+
+def test_the_place_in_the_line_is_told_and_stop_lets_the_next_one_in(server):
+    first, second, heard = Visitor(server[0]), Visitor(server[0]), threading.Event()
+
+    def long_run():
+        for said in first.decode(Prompt="abcdefgh", As_a_chat_message=False, max_new_tokens=2000):
+            if "busy:Decoding." in json.dumps(said):
+                heard.set()
+        return outcome(said)
+
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(long_run)
+        assert heard.wait(60)
+        told = []
+        for said in second.decode(**SMALL, Prompt="Once upon a time", max_new_tokens=8):
+            told.append(json.dumps(said))
+            if "A run is before yours." in told[-1]:
+                first.send("stop")
+        lines, message = run.result(60)
+    assert any("A run is before yours." in text for text in told)
+    assert message == "ok:Stopped." and trace_of(lines).output.finish_reason == "cancelled"
+    lines, message = outcome(said)
+    assert message == "ok:Done." and trace_of(lines).summary.new_tokens == 8 and trace_of(lines).pair.name == "storybook"
+
+
+@pytest.mark.parametrize("when", ["decoding", "waiting"])
+def test_whoever_closes_the_tab_makes_room(server, when):
+    gone, other = Visitor(server[0]), Visitor(server[0])
+    long = dict(Prompt="abcdefgh", As_a_chat_message=False, max_new_tokens=2000)
+    if when == "decoding":
+        leaving = gone.decode(**long)
+        assert any("busy:Decoding." in json.dumps(said) for said in leaving), "it has begun"
+        leaving.close()
+    else:
+        running = other.decode(**long)
+        assert any("busy:Decoding." in json.dumps(said) for said in running)
+        leaving = gone.decode(**long)
+        assert any("before yours" in json.dumps(said) for said in leaving)
+        leaving.close()
+        other.send("stop")
+        assert outcome(list(running)[-1])[1] == "ok:Stopped."
+    third = Visitor(server[0])
+    lines, message = outcome(list(third.decode(**SMALL, Prompt="Once upon a time", max_new_tokens=6))[-1])
+    assert message == "ok:Done." and trace_of(lines).summary.new_tokens == 6
+
+
+def test_numbers_out_of_bounds_are_sentences_on_the_page(server):
+    visitor = Visitor(server[0])
+    _, message = outcome(list(visitor.decode(Prompt="abc", As_a_chat_message=False, top_k=99))[-1])
+    assert message == "error:top_k is 99; give a number from 1 to 16."
+    _, message = outcome(list(visitor.decode(Prompt="abc", As_a_chat_message=False, top_k=2, depth=1))[-1])
+    assert message.startswith("error:total_tokens is 59, but top_k 2 and depth 1 give only 6 candidates")
+
+
+def open_form(page):
+    page.click("[data-action=runs]")
+    page.wait_for_selector("button:has-text('Decode'):visible >> nth=0")
+
+
+def test_the_form_keeps_its_parts_possible(visit):
+    page = visit.open()
+    open_form(page)
+    assert page.get_by_label("As a chat message").is_checked()
+    page.get_by_label("Pair", exact=True).click()
+    page.get_by_role("option", name="storybook").click()
+    page.wait_for_function("document.querySelector('#tv-prompt textarea').value === 'Once upon a time'")
+    assert not page.get_by_label("As a chat message").is_checked()
+    page.locator(".tv-form button.label-wrap").first.click()
+    page.get_by_label("for a CPU").click()
+    most = "document.querySelector('input[aria-label=\"range slider for total_tokens\"]').max"
+    page.wait_for_function(f"{most} === '26'")  # top_k 2, depth 6
+    assert page.get_by_label("number input for total_tokens").input_value() == "10"
+    page.get_by_label("number input for top_k").fill("4")
+    page.keyboard.press("Tab")
+    page.wait_for_function(f"{most} === '100'")
+    page.wait_for_function("!document.querySelector('.tv-form input[type=radio]:checked')")  # no ready-made tree any more
+    page.get_by_label("the paper’s").click()
+    page.wait_for_function(f"{most} === '510'")
+    assert page.get_by_label("number input for total_tokens").input_value() == "59"
+
+
+def test_a_run_in_a_hidden_tab_is_whole_when_the_tab_is_shown_again(visit):
+    page = visit.open()
+    open_form(page)
+    page.get_by_label("As a chat message").uncheck()
+    page.get_by_label("Prompt", exact=True).fill("abcdefgh")
+    page.locator(".tv-form button.label-wrap").last.click()
+    page.get_by_label("number input for max_new_tokens").fill("150")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Decode", exact=True).click()
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds > 1 && !document.querySelector('.tv').treeviz.data.footer")
+    tab = page.context.new_cdp_session(page)
+    tab.send("Page.setWebLifecycleState", {"state": "frozen"})  # what a browser does to a tab that nobody sees
+    other = Visitor(visit.address)  # its turn comes when the hidden run has ended
+    assert outcome(list(other.decode(**SMALL, Prompt="Once", max_new_tokens=4))[-1])[1] == "ok:Done."
+    tab.send("Page.setWebLifecycleState", {"state": "active"})
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.footer")
+    assert page.evaluate("document.querySelector('.tv').treeviz.data.footer.output.token_ids.length") == 150
+    page.wait_for_selector(".tv-message[data-kind=ok]")
