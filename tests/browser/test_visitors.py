@@ -104,24 +104,31 @@ def test_the_place_in_the_line_is_told_and_stop_lets_the_next_one_in(server):
     assert message == "ok:Done." and trace_of(lines).summary.new_tokens == 8 and trace_of(lines).pair.name == "storybook"
 
 
-@pytest.mark.parametrize("when", ["decoding", "waiting"])
-def test_whoever_closes_the_tab_makes_room(server, when):
-    gone, other = Visitor(server[0]), Visitor(server[0])
-    long = dict(Prompt="abcdefgh", As_a_chat_message=False, max_new_tokens=2000)
-    if when == "decoding":
-        leaving = gone.decode(**long)
-        assert any("busy:Decoding." in json.dumps(said) for said in leaving), "it has begun"
-        leaving.close()
-    else:
-        running = other.decode(**long)
-        assert any("busy:Decoding." in json.dumps(said) for said in running)
-        leaving = gone.decode(**long)
-        assert any("before yours" in json.dumps(said) for said in leaving)
-        leaving.close()
-        other.send("stop")
-        assert outcome(list(running)[-1])[1] == "ok:Stopped."
-    third = Visitor(server[0])
-    lines, message = outcome(list(third.decode(**SMALL, Prompt="Once upon a time", max_new_tokens=6))[-1])
+LONG = dict(Prompt="abcdefgh", As_a_chat_message=False, max_new_tokens=2000)  # many times longer than these tests wait
+
+
+def reach(visitor, word):
+    """Press Decode and listen until `word` is heard."""
+    heard = visitor.decode(**LONG)
+    assert any(word in json.dumps(said) for said in heard)
+    return heard
+
+
+def test_whoever_closes_the_tab_while_decoding_makes_room(server):
+    for _ in range(12):  # a run that went on would let the next one wait
+        reach(Visitor(server[0]), "busy:Decoding.").close()
+    lines, message = outcome(list(Visitor(server[0]).decode(**SMALL, Prompt="Once upon a time", max_new_tokens=6))[-1])
+    assert message == "ok:Done." and trace_of(lines).summary.new_tokens == 6
+
+
+def test_whoever_closes_the_tab_while_waiting_makes_room(server):
+    first = Visitor(server[0])
+    running = reach(first, "busy:Decoding.")
+    for waiting in [reach(Visitor(server[0]), " before yours.") for _ in range(12)]:
+        waiting.close()
+    first.send("stop")
+    assert outcome(list(running)[-1])[1] == "ok:Stopped."
+    lines, message = outcome(list(Visitor(server[0]).decode(**SMALL, Prompt="Once upon a time", max_new_tokens=6))[-1])
     assert message == "ok:Done." and trace_of(lines).summary.new_tokens == 6
 
 
