@@ -95,7 +95,8 @@ class Engine:
             parts.close()
         if rounds and not ended:
             shown += page.add(Trace.from_text("".join(told)).to_lines().rstrip("\n").rpartition("\n")[2])
-        yield Update(lines=shown if rounds or ended else "")
+        if rounds or ended:
+            yield Update(lines=shown)
         if error:
             raise UserError(error)
 

@@ -77,7 +77,7 @@ class Pace:
         now = time.monotonic()
         if now < self._next:
             return False
-        self._next = now + 0.2 + characters / 4e6
+        self._next = now + 0.4 + characters / 2e6
         return True
 
     def new(self, note: str) -> bool:

@@ -140,6 +140,14 @@ def test_numbers_out_of_bounds_are_sentences_on_the_page(server):
     assert message.startswith("error:total_tokens is 59, but top_k 2 and depth 1 give only 6 candidates")
 
 
+def test_the_run_on_the_page_stays_where_none_takes_its_place(server):
+    visitor, sent = Visitor(server[0]), []
+    for prompt in ("  ", "abc"):  # nothing to decode; and no chat template, found out after the run has begun
+        sent += [said["output"]["data"] for said in visitor.decode(Prompt=prompt) if said.get("output", {}).get("data")]
+    assert not [data for data in sent if isinstance(data[0], str)], "no page lines, not even empty ones"
+    assert sent[-1][1].startswith("error:The tokenizer")
+
+
 def open_form(page):
     page.click("[data-action=runs]")
     page.wait_for_selector("button:has-text('Decode'):visible >> nth=0")
