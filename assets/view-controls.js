@@ -26,13 +26,16 @@ TV.controls = {
     this.buttons.zoomIn = this.button('zoomIn', '+', () => this.tree.scale(1.3));
     this.buttons.direction = this.button('direction', '⤵', () => this.set({down: !this.state.down}));
     this.ref.treetools.append(this.buttons.direction, this.buttons.zoomOut, this.buttons.zoomIn, this.buttons.fit);
+    this.buttons.order = this.button('order', '', () => this.set({order: this.state.order === 'tree' ? 'row' : 'tree'}), 'small');
+    this.ref.paneltools.append(this.buttons.order);
     this.buttons.lang = this.button('lang', 'EN 中文', () => this.set({lang: this.state.lang === 'en' ? 'zh' : 'en'}), 'pill');
     this.buttons.present = this.button('present', '', () => this.set({present: !this.state.present}), 'pill');
     this.buttons.help = this.button('help', '?', () => this.help(), 'pill');
     const menu = TV.make('details', 'tv-menu'), summary = TV.make('summary', 'btn pill', '⋯'), list = TV.make('div', 'list');
     this.buttons.more = summary;
-    for (const [name, action] of [['link', () => this.copyLink()], ['save', () => TV.saveTrace(this)], ['svg', () => TV.saveSvg(this)],
-      ['png', () => TV.savePng(this)], ['maskPng', () => TV.saveMask(this)]]) {
+    for (const [name, action] of [['link', () => this.copyLink()], ['save', () => TV.saveTrace(this)], ['svg', () => TV.saveSvg(this, TV.treeSvg(this))],
+      ['png', () => TV.savePng(this, TV.treeSvg(this))], ['maskSvg', () => TV.saveSvg(this, TV.maskSvg(this), '-mask')],
+      ['maskPng', () => TV.savePng(this, TV.maskSvg(this), '-mask')]]) {
       this.buttons[name] = this.button(name, '', () => { menu.open = false; if (this.model) action(); }, 'item');
       list.append(this.buttons[name]);
     }
@@ -53,9 +56,11 @@ TV.controls = {
     this.buttons.play.textContent = playing ? '❚❚' : '▶';
     this.buttons.speed.textContent = `${speed}×`;
     for (const name of ['previous', 'next', 'speed', 'fit', 'zoomIn', 'zoomOut', 'direction', 'help', 'more']) set(name, this.t(name));
+    this.buttons.order.textContent = this.t('orders')[this.state.order];
+    set('order', this.t('order'));
     set('play', this.t(playing ? 'pause' : 'play'));
     this.buttons.lang.setAttribute('aria-label', 'Language / 语言');
-    for (const name of ['runs', 'present', 'link', 'save', 'svg', 'png', 'maskPng']) this.buttons[name].textContent = this.t(name);
+    for (const name of ['runs', 'present', 'link', 'save', 'svg', 'png', 'maskSvg', 'maskPng']) this.buttons[name].textContent = this.t(name);
     this.ref.treebox.title = '';
   },
 

@@ -4,10 +4,7 @@ TV.Details = class {
   constructor(view) { this.view = view; this.box = view.ref.details; }
 
   // Waits for the frame that is painted next, so that a pointer passing over many tokens costs one.
-  focus(m, focus, pin) {
-    this.wanted = [m, focus, pin];
-    this.waiting ??= requestAnimationFrame(() => { this.waiting = null; this.show(...this.wanted); });
-  }
+  focus(m, focus, pin) { this.view.after('details', () => this.show(m, focus, pin)); }
 
   show(m, focus, pin) {
     const shown = focus ?? m.page.frames[this.view.state.frame].focus[0] ?? 0;
@@ -105,7 +102,7 @@ TV.Details = class {
 
 TV.Saying = class {
   constructor(view) {
-    this.view = view; this.box = view.ref.say; this.code = view.ref.code;
+    this.view = view; this.box = view.ref.say; this.code = view.ref.code; this.listings = new Map();
     this.box.addEventListener('pointerover', event => {
       const token = event.target.closest('[data-node]');
       if (token && event.pointerType !== 'touch') view.hover(Number(token.dataset.node));
@@ -126,19 +123,29 @@ TV.Saying = class {
       token.dataset.node = part[1];
       return token;
     }));
-    this.box.parentNode.classList.toggle('long', this.box.textContent.length > (this.view.state.lang === 'zh' ? 130 : 235));
+    this.view.ref.saycard.classList.toggle('long', this.box.textContent.length > (this.view.state.lang === 'zh' ? 130 : 235));
     const source = this.view.data.header.page.source[frame.code];
-    this.view.ref.file.textContent = source ? `${source.file}  ·  ${source.function}` : '';
+    TV.write(this.view.ref.file, source ? `${source.file}  ·  ${source.function}` : '');
     this.code.parentNode.classList.toggle('none', !source);
-    if (!source || this.source === frame.code) return;
-    this.source = frame.code;
-    const marks = new Set(source.marks);
-    this.code.replaceChildren(...source.lines.map((text, n) => {
+    if (!source || this.source === source) return;
+    this.source = source;
+    if (!this.listings.has(source)) this.listings.set(source, this.listing(source));
+    const listing = this.listings.get(source), first = listing.children[source.marks[0] || 0];
+    this.code.replaceChildren(listing);
+    this.view.after('source', () => { this.code.scrollTop = first && source.lines.length > 6 ? Math.max(0, first.offsetTop - 22) : 0; });
+  }
+
+  focus(focus) {
+    for (const token of this.box.querySelectorAll('[data-node]')) token.classList.toggle('me', Number(token.dataset.node) === focus);
+  }
+
+  listing(source) {
+    const box = TV.make('div', 'listing'), marks = new Set(source.marks);
+    box.append(...source.lines.map((text, n) => {
       const line = TV.make('div', `line${marks.has(n) ? ' mark' : ''}`);
       line.append(TV.make('i', '', String(source.first + n)), TV.make('code', '', text || ' '));
       return line;
     }));
-    const first = this.code.children[source.marks[0] || 0];
-    this.code.scrollTop = first && source.lines.length > 11 ? Math.max(0, first.offsetTop - this.code.offsetTop - 34) : 0;
+    return box;
   }
 };

@@ -1,6 +1,6 @@
-// What leaves the page: the trace, the tree as SVG and PNG, the mask as PNG, a link to exactly this view.
+// What leaves the page: the trace, tree and mask as SVG and PNG, a link to exactly this view.
 
-TV.PAINTED = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'font-family', 'font-size', 'font-weight',
+TV.PAINTED = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'fill-opacity', 'stroke-opacity', 'font-family', 'font-size', 'font-weight',
   'text-anchor', 'visibility', 'display'];
 
 TV.download = (name, blob) => {
@@ -33,28 +33,16 @@ TV.treeSvg = view => {
   return {text: new XMLSerializer().serializeToString(svg), width: size.w + 2 * pad, height: size.h + 2 * pad};
 };
 
-TV.saveSvg = view => TV.download(TV.fileName(view, '.svg'), new Blob([TV.treeSvg(view).text], {type: 'image/svg+xml'}));
+TV.saveSvg = (view, {text}, ending = '') => TV.download(TV.fileName(view, `${ending}.svg`), new Blob([text], {type: 'image/svg+xml'}));
 
-TV.savePng = view => {
-  const {text, width, height} = TV.treeSvg(view), image = new Image(), canvas = TV.make('canvas');
+TV.savePng = (view, {text, width, height}, ending = '') => {
+  const image = new Image(), canvas = TV.make('canvas');
   canvas.width = width * 2; canvas.height = height * 2;
   image.onload = () => {
     canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob(blob => TV.download(TV.fileName(view, '.png'), blob));
+    canvas.toBlob(blob => TV.download(TV.fileName(view, `${ending}.png`), blob));
   };
   image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(text);
-};
-
-TV.saveMask = view => {
-  const held = view.state.panel;
-  view.set({panel: 'mask'});
-  const from = view.panels.canvas, canvas = TV.make('canvas'), pen = canvas.getContext('2d');
-  canvas.width = from.width; canvas.height = from.height;
-  pen.fillStyle = TV.colours(view).card;
-  pen.fillRect(0, 0, canvas.width, canvas.height);
-  pen.drawImage(from, 0, 0);
-  view.set({panel: held});
-  canvas.toBlob(blob => TV.download(TV.fileName(view, '-mask.png'), blob));
 };
 
 TV.saveTrace = view => TV.download(TV.fileName(view, '').replace(/-round-.*/, '') + '.trace.jsonl',
@@ -64,17 +52,18 @@ TV.saveTrace = view => TV.download(TV.fileName(view, '').replace(/-round-.*/, ''
 
 TV.readHash = () => {
   const hash = new URLSearchParams(location.hash.slice(1)), number = name => hash.has(name) && /^\d+$/.test(hash.get(name)) ? Number(hash.get(name)) : null;
-  return {run: hash.get('run'), round: number('round'), frame: number('frame'), pin: number('pin'), panel: hash.get('panel'), lang: hash.get('lang'),
+  return {run: hash.get('run'), round: number('round'), frame: number('frame'), pin: number('pin'), panel: hash.get('panel'), order: hash.get('order') === 'tree' ? 'tree' : 'row', lang: hash.get('lang'),
     down: hash.has('down'), present: hash.has('present')};
 };
 
 TV.writeHash = view => {
-  const {round, frame, pin, panel, lang, down, present} = view.state, hash = new URLSearchParams();
+  const {round, frame, pin, panel, order, lang, down, present} = view.state, hash = new URLSearchParams();
   const name = view.data.header?.page.name;
   if (name) hash.set('run', name);
   hash.set('round', round + 1); hash.set('frame', frame + 1);
   if (pin !== null) hash.set('pin', pin);
   if (panel) hash.set('panel', panel);
+  if (order === 'tree') hash.set('order', order);
   if (lang !== 'en') hash.set('lang', lang);
   if (down) hash.set('down', 1);
   if (present) hash.set('present', 1);

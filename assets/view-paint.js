@@ -1,4 +1,4 @@
-// The two canvases: the mask, and every candidate by score. Colours come from the style sheet, so themes just work.
+// What the canvases share, and every candidate by score. Colours come from the style sheet, so themes just work.
 // What does not follow the pointer is drawn once and kept as a picture.
 
 TV.colours = view => {
@@ -9,7 +9,7 @@ TV.colours = view => {
 };
 
 TV.pen = (panel, height) => {
-  const {canvas, view} = panel, width = panel.body.clientWidth, ratio = Math.min(3, devicePixelRatio || 1);
+  const {canvas, view, width} = panel, ratio = Math.min(3, devicePixelRatio || 1);
   if (!width) return null;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
@@ -38,86 +38,21 @@ TV.base = (panel, key, draw) => {
   pen.setTransform(at);
 };
 
-TV.paintMask = (panel, m) => {
-  const {view} = panel, rows = m.raw.tree.mask.length, kind = view.frame.kind;
-  const room = panel.body.clientWidth, label = room > 300 ? 84 : 62, bar = 16;
-  const cell = Math.max(2, Math.min(20, (Math.min(room, 460) - label - bar - 6) / rows)), side = cell * rows;
-  const got = TV.pen(panel, Math.ceil(side) + 25);
-  if (!got) return;
-  const {pen, c} = got, ox = label + bar + 4, oy = 6, gap = cell > 8 ? 1.4 : cell > 5 ? 0.8 : 0.4;
-  const ahead = ['root', 'expand', 'select', 'rerank'].includes(kind), decided = kind === 'accept' || kind === 'commit';
-  const focus = m.rowOf.get(panel.focused), column = panel.cell?.column;
-  const filled = Math.min(rows, panel.filled ?? rows);
-  TV.base(panel, `mask ${m.index} ${ahead} ${decided} ${Math.ceil(filled)}`, base => {
-    base.globalAlpha = ahead ? 0.12 : 0.45;
-    base.fillStyle = c.sky;
-    base.beginPath(); base.roundRect(label, oy, bar - 3, side - gap, 3); base.fill();
-    base.globalAlpha = ahead ? 0.28 : 1;
-    for (let i = 0; i < rows; i++) {
-      const accepted = decided && m.onPath.has(m.raw.tree.candidate[i]);
-      for (let j = 0; j <= i; j++) {
-        const on = i < filled && m.sees(i, j);
-        base.fillStyle = on ? accepted ? c.green : c.blue : c.shade;
-        if (cell < 8) { base.fillRect(ox + j * cell, oy + i * cell, cell - gap, cell - gap); continue; }
-        base.beginPath();
-        base.roundRect(ox + j * cell, oy + i * cell, cell - gap, cell - gap, Math.min(2.5, cell / 5)); base.fill();
-      }
-    }
-  });
-  if (focus !== undefined) {
-    pen.strokeStyle = c.ink; pen.lineWidth = 1.4;
-    pen.strokeRect(ox - 1, oy + focus * cell - 1, side + 1, cell - gap + 2);
-    pen.globalAlpha = 0.45;
-    const j = column ?? focus;
-    pen.strokeRect(ox + j * cell - 1, oy - 1, cell - gap + 2, side + 1);
-    pen.globalAlpha = 1;
-  }
-  const size = Math.max(8, Math.min(11, cell));
-  pen.textAlign = 'right'; pen.textBaseline = 'middle';
-  let last = -Infinity;
-  for (let i = 0; i < rows; i++) {
-    if (i !== focus && (i - last) * cell < 10) continue;
-    const id = m.raw.tree.candidate[i], accepted = decided && m.onPath.has(id), me = i === focus;
-    if (cell < 9 && !me && (focus !== undefined || !(accepted || i === 0))) continue;
-    last = i;
-    pen.font = `${accepted || me ? 600 : 400} ${cell < 9 ? 10 : size}px ${c.mono}`;
-    pen.fillStyle = me ? c.ink : accepted ? c.green : c.soft;
-    pen.fillText(TV.clip(m.label(id), label > 70 ? 12 : 8), label - 5, oy + i * cell + cell / 2, label - 6);
-  }
-  pen.textAlign = 'center'; pen.font = `10px ${c.mono}`; pen.fillStyle = c.soft;
-  pen.fillText(`${view.t('prefix')} ${m.raw.prefix_length}`, Math.max(label + bar / 2, 34), oy + side + 11);
-  panel.hitTest = (x, y) => {
-    const i = Math.floor((y - oy) / cell), j = Math.floor((x - ox) / cell);
-    if (i < 0 || i >= rows || j >= rows) return null;
-    return {node: m.raw.tree.candidate[i], row: i, column: x < label + bar ? (x >= label ? -1 : null) : j};
-  };
-  TV.write(panel.caption, TV.maskWords(panel, m) || view.t(ahead ? 'notYet' : 'maskHint'));
-  TV.put(panel.canvas, 'aria-label', panel.caption.textContent);
-};
-
-TV.maskWords = (panel, m) => {
-  const hit = panel.cell, t = key => panel.view.t(key);
-  if (!hit || hit.column === null || hit.column === undefined) return '';
-  const name = row => TV.quote(m.label(m.raw.tree.candidate[row]));
-  if (hit.column < 0) return t('maskPrefix')(name(hit.row));
-  if (hit.column === hit.row) return t('maskSelf')(name(hit.row));
-  return t(m.sees(hit.row, hit.column) ? 'maskYes' : 'maskNo')(name(hit.row), name(hit.column));
-};
-
 TV.paintScores = (panel, m) => {
   const {view} = panel, now = view.state.frame, frame = view.frame, height = 286;
   const got = TV.pen(panel, height);
   if (!got) return;
   const {pen, width, c} = got, left = 44, right = 8, top = 8, bottom = 22;
-  if (panel.thereKey !== `${m.index} ${now}`) {
-    panel.thereKey = `${m.index} ${now}`;
+  const key = `${m.data.text.length} ${m.index} ${now}`;
+  if (panel.thereKey !== key) {
+    panel.thereKey = key;
     panel.there = m.ranked.filter(id => m.state(now, id) !== '.');
   }
   const there = panel.there, cutting = !['root', 'expand', 'select'].includes(frame.kind), cutoff = m.raw.tree.cutoff;
   const low = Math.min(-1, m.score(m.ranked[m.count - 1])), floor = Math.max(low, cutoff * 2.2 - 1.5);
   const px = i => left + (there.length > 1 ? i / (there.length - 1) : 0.5) * (width - left - right);
   const py = score => top + (Math.max(score, floor) / floor) * (height - top - bottom);
-  TV.base(panel, `scores ${m.index} ${now} ${view.state.lang}`, base => {
+  TV.base(panel, `scores ${m.data.text.length} ${m.index} ${now} ${view.state.lang}`, base => {
     base.font = `10px ${c.mono}`; base.textBaseline = 'middle'; base.textAlign = 'right';
     const step = [0.5, 1, 2, 5, 10].find(s => -floor / s <= 6) || 20;
     for (let s = 0; s >= floor; s -= step) {

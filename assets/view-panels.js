@@ -20,7 +20,7 @@ TV.Panels = class {
       this.point(event);
       if (view.state.hover !== null) view.pin(view.state.hover);
     });
-    new ResizeObserver(() => { if (this.model) this.paint(); }).observe(this.body);
+    new ResizeObserver(() => { this.width = this.body.clientWidth; if (this.model) this.paint(); }).observe(this.body);
   }
 
   get name() {
@@ -44,13 +44,14 @@ TV.Panels = class {
     this.last = `${m.index} ${this.view.frame.kind}`;
     this.filled = Infinity;
     this.shown = name; this.cell = null;
+    this.view.ref.paneltools.hidden = name !== 'mask';
     if (name === 'scores' || name === 'mask') {
       if (this.canvas.parentNode !== this.body) this.body.replaceChildren(this.canvas);
       if (entered && this.view.moves) this.fill();
     } else {
       this.body.replaceChildren(this[name](m));
       const best = this.body.querySelector('.best'), box = this.body.firstChild;
-      if (best) box.scrollTop = best.offsetTop - 70;
+      if (best) this.view.after('best', () => { box.scrollTop = best.offsetTop - 70; });
     }
     this.paint();
   }

@@ -137,7 +137,7 @@ TV.Timeline = class {
     const now = this.view.state.round;
     [...this.box.children].forEach((bar, i) => {
       bar.classList.toggle('now', i === now);
-      bar.setAttribute('aria-current', i === now);
+      TV.put(bar, 'aria-current', i === now);
     });
     const bar = this.box.children[now];
     if (bar) {  // scrolls the bars alone, never the page
@@ -162,10 +162,9 @@ TV.Timeline = class {
     [...this.strip.children].forEach((chip, i) => {
       chip.classList.toggle('now', i === now);
       chip.classList.toggle('done', i < now);
-      chip.setAttribute('aria-current', i === now ? 'step' : 'false');
+      TV.put(chip, 'aria-current', i === now ? 'step' : 'false');
     });
-    cancelAnimationFrame(this.scrolling);
-    this.scrolling = requestAnimationFrame(() => this.show(this.strip.children[now]));  // asking for sizes now would lay out twice
+    this.view.after('strip', () => this.show(this.strip.children[now]));
   }
 
   // Scrolls the strip alone, never the page.

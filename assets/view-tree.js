@@ -6,27 +6,34 @@ TV.GLYPH = {a: '✓', x: '✕', b: '+', e: '▸'};
 TV.Tree = class {
   constructor(view) {
     this.view = view; this.svg = view.ref.tree; this.box = view.ref.treebox;
-    this.path = new Set(); this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
+    this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
+    this.room = {width: 0, height: 0}; this.sight = null;
     this.svg.setAttribute('role', 'tree');
     this.listen();
     new ResizeObserver(() => {
-      const size = `${this.box.clientWidth} ${this.box.clientHeight}`;
-      if (!this.box.clientWidth || size === this.seen || !this.model) return;
-      this.seen = size;
+      const {width, height} = this.room;
+      this.measure();
+      if (!this.room.width || !this.model || width === this.room.width && height === this.room.height) return;
       this.round(this.model);  // columns follow the width
       if (this.view.model === this.model) this.view.draw('frame');
     }).observe(this.box);
+    document.addEventListener('scroll', () => { this.sight = null; }, {passive: true});
+    addEventListener('resize', () => { this.sight = null; });
   }
+
+  // Sizes are asked for when they may have changed, not in every step: the browser would have to lay out to answer.
+  measure() { this.room = {width: this.box.clientWidth, height: this.box.clientHeight}; this.sight = null; }
 
   // -- build -----------------------------------------------------------------------------------------------------
 
   round(m) {
-    this.model = m; this.nodes.clear();
+    this.model = m; this.nodes.clear(); this.measure();
+    this.path = new Set(); this.marked = [null, null]; this.svg.classList.remove('focused');
     this.svg.setAttribute('aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
     this.world = TV.svg('g', {class: 'world', role: 'presentation'}); this.ghost = null;
     const fans = TV.svg('g', {class: 'fans', 'aria-hidden': true}), edges = TV.svg('g', {class: 'edges', 'aria-hidden': true}),
       boxes = TV.svg('g', {class: 'boxes', role: 'presentation'});
-    this.map = new TV.Place(m, this.view.state.down, this.box.clientWidth - 8, this.box.clientHeight - 8);
+    this.map = new TV.Place(m, this.view.state.down, this.room.width - 8, this.room.height - 8);
     for (const [id] of m.place) {
       const b = this.at(id), g = TV.svg('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
         'aria-level': m.depth(id) + 1, transform: `translate(${b.x} ${b.y})`});
@@ -47,7 +54,6 @@ TV.Tree = class {
       }
     }
     this.world.append(fans, edges, boxes);
-    this.seen = `${this.box.clientWidth} ${this.box.clientHeight}`;
     if (!this.touched || !this.fitted) this.fit(); else this.apply();
   }
 
@@ -63,28 +69,30 @@ TV.Tree = class {
     if (!this.touched) {
       if (!drafting) this.zoom.x = this.home.x;
       const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [0];
-      this.follow(aim, drafting || this.box.clientWidth >= 620);
+      this.follow(aim, drafting || this.room.width >= 620);
       this.apply();
     }
     this.svg.dataset.kind = frame.kind;
     for (const [id, node] of this.nodes) {
       const state = m.state(i, id), hidden = state === '.', look = hidden ? 'none' : state, lit = !all && focus.has(id);
       const hit = frame.kind === 'verify' && m.wanted(id) ? ' hit' : '';
-      TV.put(node.g, 'class', `n s-${look}${lit ? ' lit' : ''}`);
-      if (node.edge) TV.put(node.edge, 'class', `e s-${look}${lit && drafting ? ' lit' : ''}${hit}`);
-      TV.put(node.g, 'aria-hidden', hidden);
+      const dress = `s-${look}${lit ? ' lit' : ''}`, line = `e s-${look}${lit && drafting ? ' lit' : ''}${hit}`;
+      if (node.dress !== dress) {
+        node.dress = dress;
+        node.g.setAttribute('class', `n ${dress}${this.marks(id)}`); node.g.setAttribute('aria-hidden', hidden);
+      }
+      if (node.edge && node.line !== line) { node.line = line; node.edge.setAttribute('class', line + (this.path.has(id) ? ' on' : '')); }
       if (hidden) continue;
-      const glyph = TV.GLYPH[state] && !(state === 'e' && frame.kind === 'expand' && !lit) ? TV.GLYPH[state] + ' ' : '';
-      const side = this.side(m, frame, id), key = glyph + side;
+      const glyph = TV.GLYPH[state] ? TV.GLYPH[state] + ' ' : '';
+      const side = this.side(m, frame, id), key = `${state}${glyph} ${side}`;
       if (node.key !== key) {
         node.key = key;
+        node.g.setAttribute('aria-label', `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`);
         const room = Math.floor((node.width - TV.BOX.pad - 9 - TV.cells(side) * 6.4) / TV.BOX.cell);
         TV.write(node.text, TV.clip(glyph + m.label(id), room));
         TV.write(node.side, side);
       }
-      TV.put(node.g, 'aria-label', `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`);
     }
-    this.path = new Set(); this.marked = null; this.svg.classList.remove('focused');  // the classes were written anew
     for (const fan of this.fans) {
       const there = frame.layer === null ? frame.kind !== 'root' : fan.layer <= frame.layer;
       const fresh = frame.kind === 'expand' && fan.layer === frame.layer;
@@ -129,6 +137,9 @@ TV.Tree = class {
     return TV.short(Math.exp(m.logProb(id)));
   }
 
+  // What focus() has put on a box and a step must not take off.
+  marks(id) { return (this.path.has(id) ? ' on' : '') + (id === this.marked[0] ? ' me' : '') + (id === this.marked[1] ? ' pin' : ''); }
+
   // Only what changes is touched.
   focus(m, focus, pin) {
     const path = new Set(focus === null ? [] : m.path(focus)), turn = (id, name, on) => {
@@ -140,7 +151,7 @@ TV.Tree = class {
     };
     for (const id of this.path) if (!path.has(id)) turn(id, 'on', false);
     for (const id of path) if (!this.path.has(id)) turn(id, 'on', true);
-    const [me, pinned] = this.marked || [null, null];
+    const [me, pinned] = this.marked;
     if (me !== focus) { turn(me, 'me', false); turn(focus, 'me', true); }
     if (pinned !== pin) { turn(pinned, 'pin', false); turn(pin, 'pin', true); }
     if (pinned !== pin && (pinned === null) !== (pin === null)) this.svg.classList.toggle('focused', pin !== null);
@@ -164,8 +175,7 @@ TV.Tree = class {
 
   fit(whole = false) {
     if (!this.size) return;
-    const width = this.box.clientWidth;
-    const height = this.box.clientHeight;
+    const {width, height} = this.room;
     if (!width || !height) return;
     const least = whole ? 0 : TV.READABLE;  // readable first: what does not fit is panned
     const k = Math.max(least, Math.min(TV.MOST, (width - 8) / this.size.w, (height - 8) / this.size.h));
@@ -174,7 +184,7 @@ TV.Tree = class {
     const along = (length, room, middle, lift) => k * length <= room ? (room - k * length) * lift
       : Math.min(4, Math.max(room - 4 - k * length, room * 0.42 - k * middle));
     this.zoom = {k, x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
-      y: along(h, height, this.map.down ? 0 : (root.y + 2 * end.y) / 3, this.box.clientWidth < 620 ? 0.4 : 0.12)};
+      y: along(h, height, this.map.down ? 0 : (root.y + 2 * end.y) / 3, width < 620 ? 0.4 : 0.12)};
     this.home = {...this.zoom}; this.whole = whole; this.touched = false; this.fitted = true;
     this.apply();
   }
@@ -184,7 +194,7 @@ TV.Tree = class {
     TV.put(this.world, 'transform', `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
   }
 
-  scale(factor, cx = this.box.clientWidth / 2, cy = this.box.clientHeight / 2) {
+  scale(factor, cx = this.room.width / 2, cy = this.room.height / 2) {
     const k = Math.max(0.2, Math.min(4, this.zoom.k * factor)), f = k / this.zoom.k;
     this.zoom = {k, x: cx - (cx - this.zoom.x) * f, y: cy - (cy - this.zoom.y) * f};
     this.touched = true;
@@ -193,7 +203,7 @@ TV.Tree = class {
 
   // While the tree grows out of sight, the view goes after it, until a person has moved it.
   follow(ids, sideways) {
-    const {k, x, y} = this.zoom, width = this.box.clientWidth, height = this.inSight();
+    const {k, x, y} = this.zoom, {width} = this.room, height = this.inSight();
     const seen = id => {
       const b = this.at(id);
       return (!sideways || x + k * b.x > -20 && x + k * (b.x + b.w) < width + 20) && y + k * b.y > 0 && y + k * b.y < height;
@@ -202,7 +212,8 @@ TV.Tree = class {
   }
 
   // How much of the box can be seen: the sentence stays over its lower end in a low window.
-  inSight() {
+  inSight() { return this.sight ??= this.lookAround(); }
+  lookAround() {
     const box = this.box.getBoundingClientRect();
     const covered = box.width >= 620 && box.top < innerHeight - 300;
     return (covered ? Math.min(box.height, innerHeight - 130 - Math.max(0, box.top)) : box.height) - 24;
@@ -211,7 +222,7 @@ TV.Tree = class {
   // Brings a node into view if it is outside.
   reveal(id, sideways = true) {
     if (!this.nodes.has(id)) return;
-    const b = this.at(id), {k} = this.zoom, width = this.box.clientWidth, height = this.inSight();
+    const b = this.at(id), {k} = this.zoom, {width} = this.room, height = this.inSight();
     const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
     if (sideways && (left < 0 || left + k * b.w > width)) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
     if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.6 - k * b.y;

@@ -15,7 +15,7 @@ TV.View = class {
     this.data = new TV.Data();
     this.link = TV.readHash();
     const language = this.link.lang ?? ((navigator.language || 'en').startsWith('zh') ? 'zh' : 'en');
-    this.state = {round: 0, frame: 0, pin: null, hover: null, panel: this.link.panel, lang: TV.WORDS[language] ? language : 'en',
+    this.state = {round: 0, frame: 0, pin: null, hover: null, panel: this.link.panel, order: this.link.order, lang: TV.WORDS[language] ? language : 'en',
       playing: false, speed: 1, down: this.link.down, present: this.link.present};
     this.present();
     this.calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -90,14 +90,25 @@ TV.View = class {
     if (s.down !== old.down) { this.tree.touched = false; this.drawn = null; }
     if (s.lang !== old.lang) { this.timeline.key = null; this.stream.run(false); this.timeline.run(false); this.draw('round'); }
     else if (s.round !== old.round || s.down !== old.down) this.draw('round');
-    else if (s.frame !== old.frame || s.panel !== old.panel) this.draw('frame');
+    else if (s.frame !== old.frame || s.panel !== old.panel || s.order !== old.order) this.draw('frame');
     else if (s.pin !== old.pin || s.hover !== old.hover) this.draw('focus');
-    if (['round', 'frame', 'pin', 'panel', 'lang', 'down', 'present'].some(name => s[name] !== old[name])) {
+    if (['round', 'frame', 'pin', 'panel', 'order', 'lang', 'down', 'present'].some(name => s[name] !== old[name])) {
       clearTimeout(this.hashing);
       this.hashing = setTimeout(() => TV.writeHash(this), 250);
     }
-    if (s.playing !== old.playing || s.speed !== old.speed) this.drawControls();
+    if (s.playing !== old.playing || s.speed !== old.speed || s.order !== old.order) this.drawControls();
     if (s.playing && !old.playing) this.tick();
+  }
+
+  // Once before the next painting, when all that changes has changed: what fills in, and then what asks for sizes,
+  // which in the middle of a step would have the browser lay out twice.
+  after(name, action) {
+    this.waiting ??= (requestAnimationFrame(() => {
+      const waiting = this.waiting;
+      this.waiting = null;
+      for (const each of ['details', 'source', 'strip', 'best']) waiting[each]?.();
+    }), {});
+    this.waiting[name] = action;
   }
 
   draw(what) {
@@ -121,7 +132,7 @@ TV.View = class {
     }
     const focus = s.hover ?? s.pin;
     this.tree.focus(m, focus, s.pin); this.stream.focus(m, focus); this.panels.focus(m, focus); this.details.focus(m, focus, s.pin);
-    for (const token of this.ref.say.querySelectorAll('[data-node]')) token.classList.toggle('me', Number(token.dataset.node) === focus);
+    this.saying.focus(focus);
   }
 
   // Large, and nothing else: the page around hides itself where the body says so.

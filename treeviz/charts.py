@@ -12,10 +12,10 @@ NOTHING = "No run is loaded."
 def page_charts() -> list:
     """The components of the tab, filled by `draw` when the tab is opened."""
     words = gr.Markdown("Drawing the charts …")
-    with gr.Row():
-        plots = [gr.Plot(show_label=False) for _ in range(2)]
-    with gr.Row():
-        plots += [gr.Plot(show_label=False) for _ in range(2)]
+    plots = []
+    for _ in range(2):
+        with gr.Row():
+            plots += [gr.Plot(show_label=False, min_width=420, elem_classes="tv-chart") for _ in range(2)]
     return [words, *plots]
 
 

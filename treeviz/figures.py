@@ -13,6 +13,7 @@ from .words import number, show
 
 INK, GRID = "#7d8590", "rgba(125,133,144,.25)"
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#D55E00", "#E69F00", "#CC79A7"
+BUTTONS = ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]  # dragging zooms, a double click resets
 STATE = {  # letter of frames.py: (name, marker symbol, fill, outline)
     "R": ("root", "square", "#444b54", "#444b54"), "k": ("kept", "circle", SKY, BLUE),
     "e": ("expanded", "circle", PURPLE, PURPLE), "s": ("scored", "circle-open", INK, INK),
@@ -23,11 +24,12 @@ STATE = {  # letter of frames.py: (name, marker symbol, fill, outline)
 
 def _figure(title: str, **layout_) -> go.Figure:
     figure = go.Figure()
-    figure.update_layout(template="none", title=dict(text=title, font=dict(size=15), x=0.02, xanchor="left", y=0.97, yanchor="top"),
+    figure.update_layout(template="none", title=dict(text=title, font=dict(size=15), x=0, xref="paper", xanchor="left", y=0.96, yanchor="top"),
                          font=dict(family="Inter, Helvetica Neue, Arial, sans-serif", color=INK, size=12),
                          paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-                         margin=dict(l=58, r=22, t=64, b=54), height=340,
-                         legend=dict(orientation="h", x=0.02, xanchor="left", y=1.01, yanchor="bottom", traceorder="normal"),
+                         margin=dict(l=58, r=22, t=66, b=52), height=340,
+                         legend=dict(orientation="h", x=0, xanchor="left", y=1.01, yanchor="bottom", traceorder="normal"),
+                         modebar=dict(bgcolor="rgba(0,0,0,0)", color=INK, activecolor=BLUE, remove=BUTTONS),
                          **layout_)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRID, title_standoff=6, title_font_size=12)
@@ -86,8 +88,8 @@ def mask_figure(r, trace=None) -> go.Figure:
                                    [1, GREEN]],
                        hovertext=[[f"row {names[i]}<br>column {names[j]}<br>{'may look' if values[i][j] else 'may not look'}"
                                    for j in rows] for i in rows], hoverinfo="text")
-    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", showgrid=False, title="row")
-    figure.update_xaxes(constrain="domain", showgrid=False, title="column")
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", showgrid=False, title_text="row")
+    figure.update_xaxes(constrain="domain", showgrid=False, title_text="column")
     figure.update_layout(height=480)
     return figure
 
@@ -102,10 +104,11 @@ def accepted_figure(trace) -> go.Figure:
     figure.add_bar(x=x, y=[r.accept.length for r in trace.rounds], name="accepted", marker_color=BLUE, hovertext=texts)
     figure.add_bar(x=x, y=[1] * len(x), name="bonus", marker_color=ORANGE, marker_pattern_shape="/",
                    hovertext=[_label(trace, r.accept.bonus) for r in trace.rounds])
-    figure.add_hline(y=trace.summary.tau, line=dict(color=GREEN, dash="dash"), annotation_text=f"tau {trace.summary.tau:.2f}",
-                     annotation_font_color=GREEN, annotation_position="top left")
-    figure.update_xaxes(title="round")
-    figure.update_yaxes(title="tokens")
+    tau = trace.summary.tau
+    figure.add_scatter(x=[0.5, len(x) + 0.5], y=[tau, tau], mode="lines", name=f"tau {tau:.2f}", hoverinfo="skip",
+                       line=dict(color=GREEN, dash="dash", width=2.5))
+    figure.update_xaxes(title_text="round", range=[0.5, len(x) + 0.5])
+    figure.update_yaxes(title_text="tokens", dtick=1 if max(r.accept.length for r in trace.rounds) < 8 else None)
     return figure
 
 
@@ -115,8 +118,8 @@ def depth_figure(trace) -> go.Figure:
     counts, rounds = trace.summary.accepted_by_depth, max(1, trace.summary.rounds)
     figure.add_bar(x=list(range(1, len(counts) + 1)), y=[n / rounds for n in counts], marker_color=GREEN,
                    hovertext=[f"{n} of {rounds} rounds" for n in counts])
-    figure.update_xaxes(title="drafted tokens accepted, at least", dtick=1)
-    figure.update_yaxes(title="share of rounds", tickformat=".0%", range=[0, 1])
+    figure.update_xaxes(title_text="drafted tokens accepted, at least", dtick=1)
+    figure.update_yaxes(title_text="share of rounds", tickformat=".0%", range=[0, 1])
     return figure
 
 
@@ -146,6 +149,6 @@ def pace_figure(trace) -> go.Figure:
     x = list(range(1, len(y) + 1))
     figure.add_scatter(x=x, y=y, mode="lines+markers", name="EAGLE-2", line=dict(color=BLUE, width=2.5), marker=dict(size=5))
     figure.add_scatter(x=x, y=x, mode="lines", name="plain decoding", line=dict(color=INK, dash="dot"))
-    figure.update_xaxes(title="passes of the target, the prefill first")
-    figure.update_yaxes(title="tokens")
+    figure.update_xaxes(title_text="passes of the target, the prefill first")
+    figure.update_yaxes(title_text="tokens")
     return figure

@@ -33,6 +33,8 @@ STYLE = """<style>
 .gradio-container .tv-form .tv-knobs .head { position: relative; }
 .gradio-container .tv-form .tv-knobs .tab-like-container { position: absolute; top: -7px; right: 0; }
 .gradio-container footer { opacity: .6; }
+.tv-chart .main-svg text:is(.gtitle, .xtitle, .ytitle, .legendtext, .xtick text, .ytick text) { fill: var(--body-text-color) !important; }
+.tv-chart .modebar-btn--logo { display: none; }
 body.tv-present .tab-wrapper, body.tv-present .sidebar, body.tv-present footer { display: none; }
 body.tv-present .app { padding: 8px 20px !important; }
 @media (max-width: 760px) { .gradio-container .app { padding: 8px 10px 16px !important; } }
