@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import socket
 import sys
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: nothing leaves this machine
@@ -45,6 +46,7 @@ def main() -> int:
         return 2
     address = args.host or host()
     try:
+        socket.getaddrinfo(address, None)  # of a name that nobody knows gradio would try a hundred ports
         demo.queue(max_size=64).launch(server_name=address, server_port=args.port, share=args.share, **LAUNCH)
     except OSError:
         print(f"{address}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",
