@@ -8,6 +8,8 @@ import signal
 import sys
 
 if __name__ == "__main__":
+    if not __package__:
+        sys.exit("error: This is a package; run it as python -m core, from the repository's root.")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the program without a word while its modules load
 
 from .errors import UserError

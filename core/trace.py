@@ -62,10 +62,7 @@ class Trace(Part):
         """Validate a parsed document. Raises TraceError with one sentence that names the field."""
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise TraceError(f'This is not an EAGLE-2 trace: its field "format" should be "{FORMAT}".')
-        version = document.get("schema_version")
-        if version != SCHEMA_VERSION or isinstance(version, bool):
-            raise TraceError(f"schema_version is {version!r}, this program reads version {SCHEMA_VERSION}: "
-                             "record the run again, or use the version of TreeViz that wrote it.")
+        _check_version(document)
         try:
             return cls.model_validate(document)
         except ValidationError as error:
@@ -87,6 +84,7 @@ class Trace(Part):
             except json.JSONDecodeError:
                 return cls.from_dict(json.loads(text))  # a document spread over lines
             if isinstance(head, dict) and "rounds" not in head and head.get("format") == FORMAT:
+                _check_version(head)
                 return cls.from_dict(join_lines(head, rest))
             if rest.strip():
                 raise TraceError("This is not an EAGLE-2 trace: text follows the end of the document.")
@@ -139,6 +137,13 @@ class Trace(Part):
             os.replace(part, path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _check_version(document: dict) -> None:
+    version = document.get("schema_version")
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        raise TraceError(f"schema_version is {version!r}, this program reads version {SCHEMA_VERSION}: "
+                         "record the run again, or use the version of TreeViz that wrote it.")
 
 
 def _sentence(error: ValidationError) -> str:

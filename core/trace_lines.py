@@ -63,6 +63,9 @@ def round_ids(round_: dict) -> dict[int, None]:
 
 def join_lines(head: dict, rest: str) -> dict:
     """The document that the lines spell. A run that was cut off (no footer) counts as cancelled."""
+    for name in HEADER_FIELDS:
+        if name not in head:
+            raise TraceError(f"This is not a sound EAGLE-2 trace: its first line has no {name}.")
     document = head | {"vocabulary": dict(head.get("vocabulary") or {}), "rounds": []}
     lines = rest.split("\n")
     for number, line in enumerate(lines, start=2):
