@@ -127,25 +127,29 @@ TV.Saying = class {
     const source = this.view.data.header.page.source[frame.code];
     TV.write(this.view.ref.file, source ? `${source.file}  ·  ${source.function}` : '');
     this.code.parentNode.classList.toggle('none', !source);
-    if (!source || this.source === source) return;
-    this.source = source;
+    if (!source || this.listed === source) return;
+    this.listings.get(this.listed)?.classList.remove('now');
+    this.listed = source;
     if (!this.listings.has(source)) this.listings.set(source, this.listing(source));
-    const listing = this.listings.get(source), first = listing.children[source.marks[0] || 0];
-    this.code.replaceChildren(listing);
-    this.view.after('source', () => { this.code.scrollTop = first && source.lines.length > 6 ? Math.max(0, first.offsetTop - 22) : 0; });
+    this.listings.get(source).classList.add('now');
   }
 
   focus(focus) {
     for (const token of this.box.querySelectorAll('[data-node]')) token.classList.toggle('me', Number(token.dataset.node) === focus);
   }
 
+  // Each is made once, scrolled to its marked lines, and stays: to hide one and show another is all that a step does.
   listing(source) {
     const box = TV.make('div', 'listing'), marks = new Set(source.marks);
+    box.tabIndex = 0;
     box.append(...source.lines.map((text, n) => {
       const line = TV.make('div', `line${marks.has(n) ? ' mark' : ''}`);
       line.append(TV.make('i', '', String(source.first + n)), TV.make('code', '', text || ' '));
       return line;
     }));
+    this.code.append(box);
+    const first = box.children[source.marks[0] || 0];
+    if (first && source.lines.length > 6) this.view.after('source', () => { box.scrollTop = Math.max(0, first.offsetTop - 22); });
     return box;
   }
 };

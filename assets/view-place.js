@@ -12,7 +12,7 @@ TV.Place = class {
     this.w = [];
     let low = 0, deepest = 0;
     for (const [id, p] of m.place) {
-      const w = pad + cell * Math.min(TV.cells(m.label(id)) + (id === m.bonus ? 2 : 0), cells + 2) + side;
+      const w = pad + cell * Math.min(TV.cells(m.label(id)) + (id ? 2 : 0), cells + 2) + side;
       this.w[p.depth] = Math.max(this.w[p.depth] || 72, w);
       low = Math.max(low, p.y); deepest = Math.max(deepest, p.depth);
     }

@@ -9,6 +9,7 @@ TV.Tree = class {
     this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
     this.room = {width: 0, height: 0}; this.sight = null;
     this.svg.setAttribute('role', 'tree');
+    this.fan = new TV.Fan(this);
     this.listen();
     new ResizeObserver(() => {
       const {width, height} = this.room;
@@ -30,7 +31,7 @@ TV.Tree = class {
     this.model = m; this.nodes.clear(); this.measure();
     this.path = new Set(); this.marked = [null, null]; this.svg.classList.remove('focused');
     this.svg.setAttribute('aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
-    this.world = TV.svg('g', {class: 'world', role: 'presentation'}); this.ghost = null;
+    this.world = TV.svg('g', {class: 'world', role: 'presentation'}); this.fan.close();
     const fans = TV.svg('g', {class: 'fans', 'aria-hidden': true}), edges = TV.svg('g', {class: 'edges', 'aria-hidden': true}),
       boxes = TV.svg('g', {class: 'boxes', role: 'presentation'});
     this.map = new TV.Place(m, this.view.state.down, this.room.width - 8, this.room.height - 8);
@@ -72,7 +73,7 @@ TV.Tree = class {
       this.follow(aim, drafting || this.room.width >= 620);
       this.apply();
     }
-    this.svg.dataset.kind = frame.kind;
+    this.svg.classList.toggle('committed', frame.kind === 'commit');
     for (const [id, node] of this.nodes) {
       const state = m.state(i, id), hidden = state === '.', look = hidden ? 'none' : state, lit = !all && focus.has(id);
       const hit = frame.kind === 'verify' && m.wanted(id) ? ' hit' : '';
@@ -131,7 +132,7 @@ TV.Tree = class {
     const unit = TV.unitOf(frame.kind, m), row = m.rowOf.get(id);
     if (unit === 'choice') return row === undefined ? '' : '→' + TV.clip(m.choice(row), 6);
     if (id === 0 || id === m.bonus) return unit === 'row' && id === 0 ? '0' : '';
-    if (unit === 'score') return TV.num(m.score(id));
+    if (unit === 'score' || unit === 'p' && m.depth(id) - 1 !== frame.layer) return TV.num(m.score(id));
     if (unit === 'row') return row === undefined ? '' : String(row);
     if (unit === 'target') return row === undefined ? '' : TV.short(m.raw.target.token_prob[row]);
     return TV.short(Math.exp(m.logProb(id)));
@@ -156,19 +157,7 @@ TV.Tree = class {
     if (pinned !== pin) { turn(pinned, 'pin', false); turn(pin, 'pin', true); }
     if (pinned !== pin && (pinned === null) !== (pin === null)) this.svg.classList.toggle('focused', pin !== null);
     this.path = path; this.marked = [focus, pin];
-    this.haunt(m, focus);
-  }
-
-  // A candidate of a fan has no box of its own: while it is looked at, it gets one beside its parent.
-  haunt(m, focus) {
-    this.ghost?.remove();
-    this.ghost = null;
-    if (focus === null || !m.candidate(focus) || this.nodes.has(focus) || !this.nodes.has(m.parent[focus])) return;
-    const b = this.at(m.parent[focus]), label = TV.clip(m.label(focus), 14), width = 16 + TV.BOX.cell * TV.cells(label);
-    const [x, y] = this.map.down ? [b.x + b.w / 2 - width / 2, b.y + 34] : [b.x + b.w + 22, b.y + 6];
-    this.ghost = TV.svg('g', {class: `n ghost s-${m.state(this.view.state.frame, focus)}`, transform: `translate(${x} ${y})`, 'data-node': focus});
-    this.ghost.append(TV.svg('rect', {width, height: TV.BOX.height, rx: 7}), TV.svg('text', {class: 'label', x: 8, y: 14.5}, label));
-    this.world.append(this.ghost);
+    this.fan.show(m, focus, pin);
   }
 
   // -- zoom and pan ----------------------------------------------------------------------------------------------

@@ -15,16 +15,17 @@ def page_charts() -> list:
     plots = []
     for _ in range(2):
         with gr.Row():
-            plots += [gr.Plot(show_label=False, min_width=420, elem_classes="tv-chart") for _ in range(2)]
+            plots += [gr.Plot(show_label=False, min_width=330, elem_classes="tv-chart") for _ in range(2)]
     return [words, *plots]
 
 
 def draw(trace) -> list:
     """Values for the components of `page_charts`."""
     if trace is None or not trace.rounds:
-        return [NOTHING, None, None, None, None]
-    return [definitions(trace), figures.accepted_figure(trace), figures.depth_figure(trace), figures.time_figure(trace),
-            figures.pace_figure(trace)]
+        return [gr.HTML(NOTHING, visible=True), *[gr.update(visible=False)] * 5]
+    drawn = (figures.accepted_figure, figures.depth_figure, figures.time_figure, figures.pace_figure)
+    return [gr.HTML(visible=False), gr.Markdown(definitions(trace), visible=True),
+            *(gr.Plot(figure(trace), visible=True) for figure in drawn)]
 
 
 def definitions(trace) -> str:

@@ -98,7 +98,7 @@ def mask_figure(r, trace=None) -> go.Figure:
 
 def accepted_figure(trace) -> go.Figure:
     """Accepted length per round, the bonus on top of it."""
-    figure = _figure("Tokens per round: accepted, and one bonus", barmode="stack", showlegend=True)
+    figure = _figure("Tokens per round", barmode="stack", showlegend=True)
     x = [r.index + 1 for r in trace.rounds]
     texts = [_plain("".join(show(trace.token(t)) for t in r.committed[1:])) for r in trace.rounds]
     figure.add_bar(x=x, y=[r.accept.length for r in trace.rounds], name="accepted", marker_color=BLUE, hovertext=texts)
@@ -114,7 +114,7 @@ def accepted_figure(trace) -> go.Figure:
 
 def depth_figure(trace) -> go.Figure:
     """The share of rounds that accepted at least that many drafted tokens."""
-    figure = _figure("Acceptance by depth: rounds that got at least this far")
+    figure = _figure("Acceptance by depth")
     counts, rounds = trace.summary.accepted_by_depth, max(1, trace.summary.rounds)
     figure.add_bar(x=list(range(1, len(counts) + 1)), y=[n / rounds for n in counts], marker_color=GREEN,
                    hovertext=[f"{n} of {rounds} rounds" for n in counts])
@@ -141,7 +141,7 @@ def time_figure(trace) -> go.Figure:
 
 def pace_figure(trace) -> go.Figure:
     """Tokens written against passes of the target, beside plain decoding's one token a pass."""
-    figure = _figure("Tokens against passes of the target", showlegend=True)
+    figure = _figure("Tokens by passes of the target", showlegend=True)
     total, y = 1, [1]
     for r in trace.rounds:
         total += r.accept.length + 1

@@ -34,7 +34,7 @@ STYLE = """<style>
 .gradio-container .tv-form .tv-knobs .tab-like-container { position: absolute; top: -7px; right: 0; }
 .gradio-container footer { opacity: .6; }
 .tv-chart .main-svg text:is(.gtitle, .xtitle, .ytitle, .legendtext, .xtick text, .ytick text) { fill: var(--body-text-color) !important; }
-.tv-chart .modebar-btn--logo { display: none; }
+.tv-chart .plotlyjsicon { display: none; }
 body.tv-present .tab-wrapper, body.tv-present .sidebar, body.tv-present footer { display: none; }
 body.tv-present .app { padding: 8px 20px !important; }
 @media (max-width: 760px) { .gradio-container .app { padding: 8px 10px 16px !important; } }
@@ -71,7 +71,7 @@ def build_page(options: Options) -> gr.Blocks:
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source))
             message = form.message if form else message_view(elem_id="tv-message")
-            gr.Markdown("### Recorded runs")
+            gr.HTML("<h3>Recorded runs</h3>")  # gr.Markdown would be one more script to load
             choice = gr.Radio(list(runs), value=first, show_label=False, container=False)
             with gr.Row():
                 upload = gr.UploadButton("Open a trace", size="sm", min_width=90, file_types=[".json", ".gz", ".jsonl"])

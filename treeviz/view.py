@@ -11,7 +11,7 @@ from pathlib import Path
 import gradio as gr
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-SCRIPTS = ("view-words.js", "view-data.js", "view-place.js", "view-tree.js", "view-stream.js", "view-panels.js",
+SCRIPTS = ("view-words.js", "view-data.js", "view-place.js", "view-fan.js", "view-tree.js", "view-stream.js", "view-panels.js",
            "view-paint.js", "view-mask.js", "view-details.js", "view-export.js", "view.js", "view-controls.js")
 
 MESSAGE_SCRIPT = """

@@ -1,0 +1,46 @@
+// The candidates that have no box of their own. A fan of hairs stands for them at their parent; pin the parent (a click
+// on the fan does) and it opens: every one of them with its probability. One that is looked at elsewhere shows alone.
+
+TV.Fan = class {
+  constructor(tree) { this.tree = tree; this.view = tree.view; this.shown = []; this.key = ''; }
+
+  close() { for (const {g} of this.shown) g.remove(); this.shown = []; this.key = ''; }
+
+  show(m, focus, pin) {
+    const {tree, view} = this, now = view.state.frame;
+    const parent = pin === null ? null : tree.nodes.has(pin) ? pin : m.parent[pin];
+    const open = parent === null || !tree.nodes.has(parent) ? []
+      : (m.children.get(parent) || []).filter(id => !m.isBox(id) && m.state(now, id) !== '.');
+    const alone = focus !== null && m.candidate(focus) && !m.isBox(focus) && !open.includes(focus) && tree.nodes.has(m.parent[focus]);
+    const key = `${now} ${parent} ${open.length} ${alone ? focus : ''}`;
+    if (key !== this.key) {
+      this.close();
+      this.key = key;
+      if (open.length) this.list(m, parent, open);
+      if (alone) this.list(m, m.parent[focus], [focus]);
+    }
+    for (const {id, g} of this.shown) g.classList.toggle('me', id === focus);
+  }
+
+  // A column beside the parent, the likeliest on top, on a plate that covers what lies under it.
+  list(m, parent, ids) {
+    const b = this.tree.at(parent), pitch = TV.BOX.height + 3, pad = 6, single = ids.length === 1;
+    const rows = ids.map(id => ({id, label: TV.clip(m.label(id), 14), side: TV.short(Math.exp(m.logProb(id)))}));
+    const width = 56 + TV.BOX.cell * Math.max(...rows.map(row => TV.cells(row.label))), height = pitch * rows.length - 3;
+    const x = this.tree.map.down ? b.x + b.w / 2 - width / 2 : b.x + b.w + 22;
+    const y = this.tree.map.down ? b.y + 34 : single ? b.y + 6 : Math.max(pad, b.y + TV.BOX.height / 2 - height / 2);
+    const plate = TV.svg('g', {class: 'plate', role: 'presentation'});
+    if (!single) plate.append(TV.svg('rect', {x: x - pad, y: y - pad, width: width + 2 * pad, height: height + 2 * pad, rx: 11}));
+    this.shown.push({id: null, g: plate});
+    this.tree.world.append(plate);
+    rows.forEach(({id, label, side}, i) => {
+      const state = m.state(this.view.state.frame, id);
+      const g = TV.svg('g', {class: `n ghost s-${state}${single ? ' alone' : ''}`, transform: `translate(${x} ${y + i * pitch})`, 'data-node': id,
+        role: 'treeitem', 'aria-level': m.depth(id) + 1, 'aria-label': `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`});
+      g.append(TV.svg('rect', {width, height: TV.BOX.height, rx: 7}), TV.svg('text', {class: 'label', x: 8, y: 14.5}, label),
+        TV.svg('text', {class: 'side', x: width - 7, y: 14.5, 'text-anchor': 'end'}, side));
+      this.shown.push({id, g});
+      this.tree.world.append(g);
+    });
+  }
+};
