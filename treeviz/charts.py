@@ -9,23 +9,16 @@ from . import figures
 NOTHING = "No run is loaded."
 
 
-def page_charts() -> list:
-    """The components of the tab, filled by `draw` when the tab is opened."""
-    words = gr.Markdown("Drawing the charts …")
-    plots = []
-    for _ in range(2):
-        with gr.Row():
-            plots += [gr.Plot(show_label=False, min_width=330, elem_classes="tv-chart") for _ in range(2)]
-    return [words, *plots]
-
-
-def draw(trace) -> list:
-    """Values for the components of `page_charts`."""
+def draw(trace) -> None:
+    """Builds the components of the tab. When it is opened, not before: plots are a large script to load."""
     if trace is None or not trace.rounds:
-        return [gr.HTML(NOTHING, visible=True), *[gr.update(visible=False)] * 5]
-    drawn = (figures.accepted_figure, figures.depth_figure, figures.time_figure, figures.pace_figure)
-    return [gr.HTML(visible=False), gr.Markdown(definitions(trace), visible=True),
-            *(gr.Plot(figure(trace), visible=True) for figure in drawn)]
+        gr.Markdown(NOTHING)
+        return
+    gr.Markdown(definitions(trace))
+    for row in ((figures.accepted_figure, figures.depth_figure), (figures.time_figure, figures.pace_figure)):
+        with gr.Row():
+            for figure in row:
+                gr.Plot(figure(trace), show_label=False)
 
 
 def definitions(trace) -> str:

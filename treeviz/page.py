@@ -80,12 +80,13 @@ def build_page(options: Options) -> gr.Blocks:
             with gr.Tab("Inside a round"):
                 view = trace_view(opening, elem_id="tv-view")
             with gr.Tab("The whole run") as run_tab:
-                plots = charts.page_charts()
+                @gr.render(inputs=view, triggers=[run_tab.select], show_progress="hidden")
+                def show(lines):
+                    charts.draw(trace_of(lines) if lines else None)
 
         hidden = dict(show_progress="hidden", api_visibility="private")
         _open_recorded(runs, upload, choice, view, message, hidden)
         save.click(None, None, None, js=SAVE, api_visibility="private")
-        run_tab.select(lambda lines: charts.draw(trace_of(lines) if lines else None), view, plots, **hidden)
         if form:
             turns = Turns()
             ran = _decode_live(form, turns, choice, view, hidden)
