@@ -124,8 +124,8 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         yield accepted
         tick.start()
 
-        cache.keep(accepted.path)  # root and accepted tokens; the bonus is read next round, as its root
-        features = features[torch.tensor(accepted.path, device=features.device)]
+        cache.keep(accepted.path)  # root and accepted tokens; the bonus is read, and emitted, next round as its root
+        features = features[torch.tensor(accepted.path, device=features.device)]  # the true ones: the head starts from them
         path_tokens = tree.token[accepted.path]
         fresh = torch.cat([path_tokens[1:], torch.tensor([accepted.bonus])])
         root = accepted.bonus

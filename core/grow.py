@@ -26,30 +26,32 @@ def grow_dynamic(drafter: Drafter, token_ids: Tensor, features: Tensor, config: 
     """
     k, device = config.top_k, drafter.device
     feature, logits = drafter.observe(token_ids, features)                     # [1, hidden], [1, vocab]
-    place, log_prob, score = expand(logits, torch.zeros(1, device=device), k)  # [1, k]
-    token = drafter.token_ids(place)
-    ids = torch.arange(1, k + 1, device=device)
-    parent = torch.zeros(k, dtype=torch.long, device=device)
-    expanded = parent[:1]
-    flat = [column.flatten() for column in (token, log_prob, score)]
-    yield Layer(expanded, flat[0], parent, flat[1], flat[2], ids if config.depth else ids[:0])
+    token, log_prob, score = _children(drafter, logits, torch.zeros(1, device=device), k)  # [k] each
+    ids = torch.arange(1, k + 1, device=device)                                # creation order; 0 is the root
+    root = torch.zeros(k, dtype=torch.long, device=device)
+    yield Layer(root[:1], token, root, log_prob, score, ids if config.depth else ids[:0])
 
-    beam_ids, beam_token, beam_score = ids, flat[0], flat[2]
+    # The beam: the k nodes that are fed to the head next. The first time, all children of the root.
+    beam_ids, beam_token, beam_score = ids, token, score
     beam_feature = feature.expand(k, -1)  # what the head reads beside a token is the feature predicted for its parent
     itself = torch.eye(k, dtype=torch.bool, device=device)
-    mask = itself
+    mask = itself                                                              # [k, drafted rows so far]
     for step in range(config.depth):
         out, logits = drafter.probe(beam_token, beam_feature, mask)            # [k, hidden], [k, vocab]
-        place, log_prob, score = expand(logits, beam_score, k)                 # [k, k]
-        token = drafter.token_ids(place)
+        token, log_prob, score = _children(drafter, logits, beam_score, k)     # [k * k] each
         ids = torch.arange(k * k, device=device) + (1 + k + step * k * k)
         parent = beam_ids.repeat_interleave(k)
-        flat = [column.flatten() for column in (token, log_prob, score)]
         if step + 1 == config.depth:
-            yield Layer(beam_ids, flat[0], parent, flat[1], flat[2], ids[:0])
+            yield Layer(beam_ids, token, parent, log_prob, score, ids[:0])     # the last layer is not expanded
             return
-        best = select(flat[2], k)                                              # [k] places among k * k
-        yield Layer(beam_ids, flat[0], parent, flat[1], flat[2], ids[best])
+        best = select(score, k)                                                # [k] places among k * k
+        yield Layer(beam_ids, token, parent, log_prob, score, ids[best])
         row = best // k                                                        # the beam row each hangs off
-        beam_ids, beam_token, beam_score, beam_feature = ids[best], flat[0][best], flat[2][best], out[row]
-        mask = torch.cat([mask[row], itself], dim=1)
+        beam_ids, beam_token, beam_score, beam_feature = ids[best], token[best], score[best], out[row]
+        mask = torch.cat([mask[row], itself], dim=1)                           # sees what its parent saw, and itself
+
+
+def _children(drafter: Drafter, logits: Tensor, parent_score: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The k likeliest children of every row in creation order: token, log_prob, score, each [rows * k]."""
+    place, log_prob, score = expand(logits, parent_score, k)
+    return drafter.token_ids(place).flatten(), log_prob.flatten(), score.flatten()  # a draft vocabulary has its own places

@@ -65,6 +65,7 @@ def accept_greedy(tree: Tree, argmax: Tensor) -> Accepted:
     although several leaves may share it; `row` is the first of them.
     """
     paths = tree.retrieve_indices                                                # [leaves, columns]
+    # A token stays if the target would have said it after its parent, one column to the left; padding never does
     matches = (tree.token[paths[:, 1:]] == argmax[paths[:, :-1]]) & (paths[:, 1:] >= 0)
     length = matches.long().cumprod(dim=1).sum(dim=1)                            # [leaves]
     row = int((length == length.max()).long().argmax())
