@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-LONGEST = 120  # seconds; a visitor's quota pays for what is asked, not for what is used
+LONGEST = 120  # seconds; what a visitor may still use today must cover what is asked
 
 
 def zero() -> bool:
