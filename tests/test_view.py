@@ -50,3 +50,29 @@ def test_app_refuses_in_one_sentence(tmp_path):
     for flags in (["--trace", str(bad)], ["--trace", str(tmp_path / "none.json")], ["--target", "x"]):
         run = subprocess.run([sys.executable, "app.py", *flags], cwd=ROOT, capture_output=True, text=True)
         assert run.returncode == 2 and "Traceback" not in run.stderr and run.stderr.strip()
+
+
+def palette(css, start, end):
+    return dict(re.findall(r"--tv-(\w+): #([0-9a-f]{6})", css[css.index(start):css.index(end)]))
+
+
+def contrast(one, other):
+    def light(colour):
+        parts = [int(colour[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_can_be_read_in_both_themes(theme):
+    css = (ROOT / "assets" / "view.css").read_text()
+    colours = palette(css, ".tv {", ".tv.dark {")
+    if theme == "dark":
+        colours |= palette(css, ".tv.dark {", ".tv * {")
+    written = {"card": "ink soft blue green verm amber purple", "paper": "ink soft", "shade": "ink soft", "kept": "ink soft amber",
+               "lilac": "purple", "green": "on", "ink": "card"}
+    for ground, inks in written.items():
+        for ink in inks.split():
+            assert contrast(colours[ink], colours[ground]) >= 4.5, f"{ink} on {ground}"

@@ -100,6 +100,39 @@ def test_a_thin_candidate_shows_itself_while_looked_at(visit):
     assert page.locator(".tv-tree .ghost").count() == 0
 
 
+def test_a_fan_opens_where_its_parent_is_pinned(visit):
+    page = visit.open()
+    parent, thin = page.eval_on_selector(".tv", """e => { const m = e.treeviz.model, all = [...m.children];
+        const [parent, children] = all.find(([id, ids]) => m.isBox(id) && ids.filter(i => !m.isBox(i)).length > 1);
+        return [parent, children.filter(i => !m.isBox(i))]; }""")
+    page.eval_on_selector(".tv", f"e => {{ e.treeviz.pin({parent}); e.treeviz.tree.reveal({parent}); }}")
+    shown = page.eval_on_selector_all(".tv-tree .ghost", "all => all.map(g => Number(g.dataset.node))")
+    assert shown == thin
+    page.locator(f".tv-tree .ghost[data-node='{thin[1]}']").click()
+    assert now(page)["pin"] == thin[1] and page.locator(".tv-tree .ghost").count() == len(thin), "it stays open"
+    page.keyboard.press("Escape")
+    assert page.locator(".tv-tree .ghost").count() == 0
+
+
+def test_the_mask_in_tree_order(visit):
+    page = visit.open()
+    page.click(".tv-tabs [data-panel=mask]")
+    hint = page.text_content(".tv-caption")
+    page.click("[data-action=order]")
+    assert "depth first" in page.text_content(".tv-caption") != hint
+    parents, rows = page.eval_on_selector(".tv", "e => [e.treeviz.model.raw.tree.parent, e.treeviz.panels.order.rows]")
+    assert sorted(rows) == list(range(len(parents))) and rows != sorted(rows)
+    for row in rows[1:]:  # depth first: a row's parent is among the ancestors of the row that was shown before it
+        above = rows[rows.index(row) - 1]
+        while above != parents[row]:
+            assert above > 0
+            above = parents[above]
+    page.hover(".tv-canvas", position={"x": 110, "y": 200})
+    hovered = page.get_attribute(".tv-canvas", "data-row")
+    assert hovered and page.locator(f".tv-tree .n.me[data-node='{page.eval_on_selector('.tv', f'e => e.treeviz.model.raw.tree.candidate[{hovered}]')}']").count() == 1
+    page.wait_for_function("location.hash.includes('order=tree')")
+
+
 def test_keys_walk_along_the_tree(visit):
     page = visit.open()
     page.keyboard.press("ArrowDown")
@@ -228,7 +261,7 @@ def test_save_gives_the_trace_back(visit, folder):
 
 def test_pictures_can_be_saved(visit, folder):
     page = visit.open()
-    for name, ending in (("svg", ".svg"), ("png", ".png"), ("maskPng", ".png")):
+    for name, ending in (("svg", ".svg"), ("png", ".png"), ("maskSvg", ".svg"), ("maskPng", ".png")):
         page.click(".tv-menu summary")
         with page.expect_download() as download:
             page.click(f"[data-action={name}]")
