@@ -64,7 +64,7 @@ class Form:
 
     def _prompt(self) -> None:
         name = self.source.name
-        gr.HTML("<h3>Decode a prompt</h3>")
+        gr.HTML("<h3>Decode a prompt</h3>", padding=False)
         self.prompt = gr.Textbox(label="Prompt", lines=3, max_lines=8, value=examples(name)[0], elem_id="tv-prompt",
                                  placeholder="What should the model go on from?")
         self.ideas = gr.Dataset(components=["textbox"], samples=[[text] for text in examples(name)], label="Examples",

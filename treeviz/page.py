@@ -71,7 +71,7 @@ def build_page(options: Options) -> gr.Blocks:
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source))
             message = form.message if form else message_view(elem_id="tv-message")
-            gr.HTML("<h3>Recorded runs</h3>")  # gr.Markdown would be one more script to load
+            gr.HTML("<h3>Recorded runs</h3>", padding=False)  # gr.Markdown would be one more script to load
             choice = gr.Radio(list(runs), value=first, show_label=False, container=False)
             with gr.Row():
                 upload = gr.UploadButton("Open a trace", size="sm", min_width=90, file_types=[".json", ".gz", ".jsonl"])
