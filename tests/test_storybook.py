@@ -70,6 +70,7 @@ def test_the_lean_forward_is_the_librarys():
         assert (one - other).abs().max() <= 1e-3 * one.abs().max()
 
 
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="PyTorch 2.9 and newer have Muon")
 def test_training_stops_and_goes_on(tmp_path, storybook):
     (tmp_path / "target").mkdir()
     shutil.copy(STORYBOOK / "target/tokenizer.json", tmp_path / "target")

@@ -365,7 +365,7 @@ def test_two_processes_take_the_same_step_as_one(model, tmp_path):
         port = str(free.getsockname()[1])
     shared = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
     running = [subprocess.Popen([sys.executable, "-c", code], env={**shared, "RANK": str(rank)}) for rank in range(2)]
-    assert [process.wait(timeout=120) for process in running] == [0, 0]
+    assert [process.wait(timeout=400) for process in running] == [0, 0]
     args = arguments(tmp_path / "alone", "--held-out", paths[0])
     alone = Trainer(args, model, [tmp_path / "data"], torch.float32, Team())
     alone.open_corpus(alone.listed())

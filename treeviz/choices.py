@@ -6,7 +6,6 @@ Words and numbers only: no gradio, no torch, so that the form opens before eithe
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from core.config import DecodeConfig, candidate_count
 from core.errors import UserError
+from core.fetch import offline
 from core.pairs import DEFAULT, PAIRS
 
 from .space import zero
@@ -64,7 +64,7 @@ def cost(name: str, loaded: bool = False) -> str:
     if entry.here():
         where = "On this machine" if entry.fetch else "In the repository"
         return f"{where}; the first run loads it, which takes some seconds.{wants}"
-    if entry.gpu and offline():
+    if offline():
         return f"Not on this machine, and HF_HUB_OFFLINE keeps it from being fetched.{wants}"
     terms = f" Licence: {entry.licence}." if entry.gpu else ""
     return f"Not on this machine yet: the first run fetches {entry.fetch}, once.{wants}{terms}"
@@ -112,13 +112,11 @@ def config_of(values: dict) -> DecodeConfig:
 
 def request_of(pair: str, prompt: str, chat: bool, values: dict) -> dict:
     """A run as plain data: it may cross to another process. Raises UserError, one sentence."""
+    if not isinstance(prompt, str):
+        raise UserError("The prompt is not text; type something to decode.")
     if len(prompt) > LONGEST:
         raise UserError(f"The prompt has {len(prompt):,} characters; give {LONGEST:,} at most.")
     return {"pair": pair, "prompt": prompt, "chat": bool(chat), "config": config_of(values).to_dict()}
-
-
-def offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on")
 
 
 def _has_gpu(device: str) -> bool:

@@ -191,7 +191,10 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--lr", type=float, default=3e-3, help="peak learning rate of the matrices (0.003)")
     parser.add_argument("--dtype", type=lambda name: getattr(torch, name), default=torch.bfloat16, help="of matrix products; weights stay float32")
     parser.add_argument("--seed", type=int, default=0)
-    Trainer(parser.parse_args(argv)).run()
+    args = parser.parse_args(argv)
+    if not hasattr(torch.optim, "Muon"):
+        parser.error(f"PyTorch {torch.__version__} has no Muon; install PyTorch 2.9 or newer.")
+    Trainer(args).run()
 
 
 if __name__ == "__main__":
