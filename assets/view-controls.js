@@ -61,7 +61,7 @@ TV.controls = {
     set('play', this.t(playing ? 'pause' : 'play'));
     this.buttons.lang.setAttribute('aria-label', 'Language / 语言');
     for (const name of ['runs', 'present', 'link', 'save', 'svg', 'png', 'maskSvg', 'maskPng']) this.buttons[name].textContent = this.t(name);
-    this.ref.treebox.title = '';
+    for (const name of ['stream', 'bars', 'strip', 'tabs']) this.ref[name].setAttribute('aria-label', this.t('named')[name]);
   },
 
   head() {

@@ -83,6 +83,8 @@ TV.Round = class {
   }
 
   get frames() { return this.page.frames; }
+  // The boxes, every token before what hangs on it: as a tree is read out.
+  depthFirst(id = 0) { return [id, ...[...this.place.keys()].filter(child => this.parent[child] === id).flatMap(child => this.depthFirst(child))]; }
   label(id) { return this.data.label(this.tokens[id]); }
   depth(id) { return id === 0 ? 0 : id === this.bonus ? this.depth(this.parent[id]) + 1 : this.raw.candidates.layer[id - 1] + 1; }
   logProb(id) { return this.raw.candidates.log_prob[id - 1]; }

@@ -149,7 +149,7 @@ TV.Saying = class {
     }));
     this.code.append(box);
     const first = box.children[source.marks[0] || 0];
-    if (first && source.lines.length > 6) this.view.after('source', () => { box.scrollTop = Math.max(0, first.offsetTop - 22); });
+    if (first && source.lines.length > 6) this.view.after('source', () => { box.scrollTop = (first.previousSibling ?? first).offsetTop; });
     return box;
   }
 };

@@ -43,7 +43,7 @@ TV.paintMask = (panel, m) => {
     return {node: m.raw.tree.candidate[rows[i]], row: rows[i], column: x < label ? null : x < label + bar ? -1 : rows[Math.max(0, j)]};
   };
   TV.write(panel.caption, TV.maskWords(panel, m) || view.t(grid.ahead ? 'notYet' : byTree ? 'maskTreeHint' : 'maskHint'));
-  TV.put(panel.canvas, 'aria-label', panel.caption.textContent);
+  TV.put(panel.canvas, 'aria-label', `${panel.caption.textContent} ${view.t('asTable')}`);
 };
 
 TV.maskCells = (pen, {m, rows, cell, side, label, bar, gap, ox, oy, ahead, decided, c}, filled) => {

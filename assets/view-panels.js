@@ -103,7 +103,7 @@ TV.Panels = class {
 
   table(className, head, rows) {
     const box = TV.make('div', 'tv-tablebox'), table = TV.make('table', className), top = TV.make('tr');
-    for (const name of head) top.append(TV.make('th', '', name));
+    for (const name of head) top.append(TV.make('th', name === this.view.t('sees') ? 'sr' : '', name));
     const thead = TV.make('thead'), body = TV.make('tbody');
     thead.append(top);
     body.append(...rows);
@@ -122,12 +122,13 @@ TV.Panels = class {
 
   rows(m) {
     const t = m.raw.tree, w = key => this.view.t(key);
-    return this.table('rows', [w('row'), w('token'), w('candidate'), w('parent'), w('position'), w('says')],
+    return this.table('rows', [w('row'), w('token'), w('candidate'), w('parent'), w('position'), w('says'), w('sees')],
       t.candidate.map((id, row) => {
         const line = TV.make('tr', m.onPath.has(id) ? 'accepted' : '');
         const says = m.choice(row), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
         for (const [text, kind] of [[row, ''], [m.label(id), 'tok'], [id || '–', ''], [row ? t.parent[row] : '–', ''],
-          [t.position_ids[row], ''], [(has ? '✓ ' : '') + says, has ? 'tok yes' : 'tok']]) line.append(TV.make('td', kind, String(text)));
+          [t.position_ids[row], ''], [(has ? '✓ ' : '') + says, has ? 'tok yes' : 'tok'],
+          [t.mask.map((_, i) => i).filter(i => m.sees(row, i)).join(', '), 'sr']]) line.append(TV.make('td', kind, String(text)));
         return this.linked(line, id);
       }));
   }

@@ -154,6 +154,7 @@ TV.Timeline = class {
       const kind = this.view.t('kind')[frame.kind];
       const chip = TV.make('button', `chip k-${frame.kind}`, frame.kind === 'expand' ? `${kind} ${frame.layer}` : kind);
       chip.dataset.frame = i;
+      if (frame.layer !== null) chip.setAttribute('aria-label', `${this.view.t('kind').expand} ${frame.layer}${frame.kind === 'select' ? `, ${kind}` : ''}`);
       return chip;
     }));
   }

@@ -35,7 +35,7 @@ TV.Tree = class {
     const fans = TV.svg('g', {class: 'fans', 'aria-hidden': true}), edges = TV.svg('g', {class: 'edges', 'aria-hidden': true}),
       boxes = TV.svg('g', {class: 'boxes', role: 'presentation'});
     this.map = new TV.Place(m, this.view.state.down, this.room.width - 8, this.room.height - 8);
-    for (const [id] of m.place) {
+    for (const id of m.depthFirst()) {
       const b = this.at(id), g = TV.svg('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
         'aria-level': m.depth(id) + 1, transform: `translate(${b.x} ${b.y})`});
       const text = TV.svg('text', {class: 'label', x: TV.BOX.pad, y: 14.5});
@@ -148,7 +148,9 @@ TV.Tree = class {
       if (!node) return;
       node.g.classList.toggle(name, on);
       if (name === 'on' && node.edge) node.edge.classList.toggle(name, on);
-      if (name === 'pin') node.g.setAttribute('aria-selected', on);
+      if (name !== 'pin') return;
+      node.g.setAttribute('aria-selected', on);
+      node.g.setAttribute('tabindex', on || id === 0 ? 0 : -1);
     };
     for (const id of this.path) if (!path.has(id)) turn(id, 'on', false);
     for (const id of path) if (!this.path.has(id)) turn(id, 'on', true);
