@@ -7,7 +7,7 @@ TV.WORDS = {
       rerank: 'The best of all layers are kept', flatten: 'The tree becomes rows and a mask',
       verify: 'The target reads the whole tree in one pass', accept: 'What the target agrees with',
       commit: 'What stays in the cache'},
-    unit: {p: 'in a new box: the head’s probability; in the others: the score', score: 'in a box: score, the log-probabilities summed',
+    unit: {p: 'in a new box: its probability, else the score', score: 'in a box: score, the log-probabilities summed',
       row: 'in a box: its row', choice: 'in a box: what the target says next', target: 'in a box: the target’s probability'},
     state: {R: 'root, certain', s: 'scored', e: 'expanded', k: 'kept', p: 'pruned by the cut', a: 'accepted',
       x: 'rejected', b: 'bonus, the target’s own'},
