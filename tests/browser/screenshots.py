@@ -17,6 +17,7 @@ from treeviz.gallery import HOME
 
 PICTURES = [("screenshot-draft.png", "select", 1, "light"), ("screenshot-mask.png", "flatten", None, "light"),
             ("screenshot.png", "accept", None, "dark")]
+EDGE = 14  # of the page around the view
 SHOW = """async ([round, kind, layer]) => {
   const view = document.querySelector('.tv').treeviz;
   view.set({round});
@@ -35,12 +36,14 @@ def main():
     with serving(path) as address, sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium_path(), args=QUIET)
         for (name, kind, layer, theme), number in zip(PICTURES, args.rounds):
-            page = browser.new_page(viewport={"width": 1400, "height": 1240}, reduced_motion="reduce")
+            page = browser.new_page(viewport={"width": 1360, "height": 1240}, reduced_motion="reduce")
             page.goto(f"{address}?__theme={theme}", timeout=120000)
             page.wait_for_selector(".tv-tree .n", timeout=120000)
             page.evaluate(SHOW, [number - 1, kind, layer])
             page.wait_for_timeout(800)
-            page.locator(".tv").screenshot(path=args.out / name)
+            box = page.locator(".tv").bounding_box()
+            page.screenshot(path=args.out / name, clip={"x": box["x"] - EDGE, "y": box["y"] - EDGE,
+                                                        "width": box["width"] + 2 * EDGE, "height": box["height"] + 2 * EDGE})
             print(f"{args.out / name}: {(args.out / name).stat().st_size / 1000:.0f} kB")
             page.close()
 
