@@ -60,6 +60,10 @@ TV.Stream = class {
       span.dataset.round = index; span.dataset.piece = id;
       span.title = this.view.t(own ? 'bonusOf' : 'draftedOf');
       TV.Stream.write(span, text);
+      if (/^ \S{1,30}$/.test(text)) {  // a line breaks before a token's space, not between the space and its word
+        span.classList.add('unbroken');
+        (i ? group : this.box).append(document.createElement('wbr'));
+      }
       group.append(span);
       this.spans.push(span); this.found.set(`${index} ${id}`, span); this.last[index] = span;
     });
