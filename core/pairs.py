@@ -88,7 +88,7 @@ DEFAULT = "smollm2-135m"
 PAIRS = {entry.name: entry for entry in (
     NamedPair("smollm2-135m", "SmolLM2-135M-Instruct, 93 to 270 MB to fetch; the head is in the repository", "Apache-2.0",
               smollm2.smollm2_target, ASSETS / "heads" / "smollm2-135m", smollm2.here,
-              cpu={"top_k": 2, "depth": 1, "total_tokens": 3, "draft_vocab": 8192}, fetch="93 to 270 MB"),
+              cpu={"top_k": 2, "depth": 2, "total_tokens": 5, "draft_vocab": 8192}, fetch="93 to 270 MB"),
     # a story teller of 2.4 M parameters, raw text: its prompts are beginnings of stories, not questions
     NamedPair("storybook", "a small story teller of our own, in the repository; no network", "ours",
               lambda progress: (STORYBOOK / "target", "storybook (ours)"), STORYBOOK / "head",
