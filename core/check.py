@@ -9,9 +9,10 @@ from .decoder import plain
 from .pair import Pair
 
 
-def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int]) -> dict:
-    """The `check` part of a trace for a run that emitted `token_ids`.
+def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool = False) -> dict:
+    """The `check` part of a trace for a run that emitted `token_ids`: token for token, and neither more nor fewer.
 
+    Only two runs may hold less than plain decoding: one that was cancelled, and one whose next round had no room.
     Greedy runs only: two sampled runs differ by chance, what they share is a distribution, and tests compare that.
     """
     if not config.greedy:
@@ -19,14 +20,26 @@ def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: li
                 "note": "sampled: the distribution is the target's, one run cannot show it"}
     if not token_ids:
         return {"lossless": None, "first_difference": None, "note": "nothing was decoded"}
+    # As in decoder.rounds: the last token emitted is a root that no cache holds yet
+    no_room = len(prompt_ids) + len(token_ids) - 1 + config.depth + 2 > pair.target.context
+    compared = 0
     for place, (logits, token) in enumerate(plain(pair, prompt_ids, config)):
         if place == len(token_ids):
-            break  # a run that met the context limit may stop a few tokens before plain decoding does
+            if cancelled or no_room:
+                break
+            return _differs(place, f"this run ended after {place} tokens, plain decoding goes on with token {token}")
         if token != token_ids[place]:
-            return {"lossless": False, "first_difference": place,
-                    "note": _near_tie(pair, logits, place, token, token_ids[place])}
+            return _differs(place, _near_tie(pair, logits, place, token, token_ids[place]))
+        compared += 1
+    if compared < len(token_ids):
+        return _differs(compared, f"plain decoding ended after {compared} tokens, this run goes on with token "
+                                  f"{token_ids[compared]}")
     return {"lossless": True, "first_difference": None,
-            "note": f"{len(token_ids)} tokens equal to plain greedy decoding of the same target"}
+            "note": f"{compared} tokens equal to plain greedy decoding of the same target"}
+
+
+def _differs(place: int, note: str) -> dict:
+    return {"lossless": False, "first_difference": place, "note": note}
 
 
 def _near_tie(pair: Pair, logits: torch.Tensor, place: int, plain_token: int, our_token: int) -> str:

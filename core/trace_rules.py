@@ -196,7 +196,7 @@ def _check_summary(trace) -> None:
     c = trace.check
     _need((c.lossless is False) == (c.first_difference is not None), "check.first_difference",
           "belongs with check.lossless false, and only there")
-    _need(c.first_difference is None or c.first_difference < s.new_tokens, "check.first_difference",
+    _need(c.first_difference is None or c.first_difference <= s.new_tokens, "check.first_difference",
           "is beyond the output")
     for part in ("draft", "tree", "verify", "accept", "commit"):
         spent = sum(getattr(r.seconds, part) for r in trace.rounds)

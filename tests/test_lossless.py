@@ -6,7 +6,8 @@ import pytest
 import torch
 from pair_maker import make_head, make_target
 
-from core import DecodeConfig, decode, generate, load_pair
+from core import DecodeConfig, Trace, decode, generate, load_pair
+from core.check import check
 from core.decoder import DecodeError, plain
 from core.grow import grow_dynamic
 from core.tree import Layer
@@ -144,3 +145,34 @@ def test_two_runs_at_once_do_not_meet(golden_pair):
             else:
                 together[i] += getattr(event, "token_ids", [])
     assert together == alone
+
+
+def test_the_check_sees_tokens_too_many_and_too_few(golden_pair):
+    config = DecodeConfig(top_k=4, depth=2, total_tokens=11, max_new_tokens=12)
+    ids = generate(golden_pair, [7], config)
+    assert len(ids) == 12 and check(golden_pair, [7], config, ids)["lossless"]
+    for settings in (config, dataclasses.replace(config, max_new_tokens=20, stop_ids=(ids[4],))):
+        whole = generate(golden_pair, [7], settings)
+        assert check(golden_pair, [7], settings, whole)["lossless"]
+        surplus = check(golden_pair, [7], settings, [*whole, 5])
+        assert (surplus["lossless"], surplus["first_difference"]) == (False, len(whole))
+        assert f"ended after {len(whole)} tokens" in surplus["note"] and "token 5" in surplus["note"]
+        missing = check(golden_pair, [7], settings, whole[:-1])
+        assert (missing["lossless"], missing["first_difference"]) == (False, len(whole) - 1)
+        assert f"token {whole[-1]}" in missing["note"]
+        assert check(golden_pair, [7], settings, whole[:-1], cancelled=True)["lossless"]
+        assert not check(golden_pair, [7], settings, [*whole, 5], cancelled=True)["lossless"]
+        document = decode(golden_pair, [7], settings).to_dict()
+        document["check"] = surplus | {"first_difference": len(whole)}
+        assert Trace.from_dict(document).check.lossless is False, "a trace can tell of it"
+
+
+def test_the_check_lets_a_full_context_end_a_run(tmp_path):
+    target = make_target(tmp_path / "target", max_position_embeddings=40)
+    pair = load_pair(target, make_head(tmp_path / "head", target), device="cpu")
+    config = DecodeConfig(top_k=3, depth=2, total_tokens=12, max_new_tokens=100)
+    ids = generate(pair, [3, 4, 5], config)
+    assert len(ids) < len(list(plain(pair, [3, 4, 5], config))) and check(pair, [3, 4, 5], config, ids)["lossless"]
+    while 3 + len(ids) - 1 + 2 + 2 > 40:
+        ids = ids[:-1]
+    assert not check(pair, [3, 4, 5], config, ids)["lossless"], "there was room for another round"
