@@ -84,13 +84,24 @@ TV.Round = class {
 
   get frames() { return this.page.frames; }
   // The boxes, every token before what hangs on it: as a tree is read out.
-  depthFirst(id = 0) { return [id, ...[...this.place.keys()].filter(child => this.parent[child] === id).flatMap(child => this.depthFirst(child))]; }
+  depthFirst() {
+    const children = new Map(), order = [], waiting = [0];
+    for (const id of this.place.keys()) {
+      if (!children.has(this.parent[id])) children.set(this.parent[id], []);
+      children.get(this.parent[id]).push(id);
+    }
+    while (waiting.length) {
+      const id = waiting.pop();
+      order.push(id); waiting.push(...(children.get(id) || []).reverse());
+    }
+    return order;
+  }
   label(id) { return this.data.label(this.tokens[id]); }
   depth(id) { return id === 0 ? 0 : id === this.bonus ? this.depth(this.parent[id]) + 1 : this.raw.candidates.layer[id - 1] + 1; }
   logProb(id) { return this.raw.candidates.log_prob[id - 1]; }
   score(id) { return id ? this.raw.candidates.score[id - 1] : 0; }
   state(frame, id) { return this.states[frame][id]; }
-  path(id) { const path = []; for (; id >= 0; id = this.parent[id]) path.unshift(id); return path; }
+  path(id) { const path = []; for (; id >= 0; id = this.parent[id]) path.push(id); return path.reverse(); }
   isBox(id) { return this.place.has(id); }
   candidate(id) { return id > 0 && id < this.bonus; }
   choice(row) { return this.data.label(this.raw.target.argmax[row]); }

@@ -52,6 +52,18 @@ def test_app_refuses_in_one_sentence(tmp_path):
         assert run.returncode == 2 and "Traceback" not in run.stderr and run.stderr.strip()
 
 
+def test_a_file_that_breaks_the_viewer_is_one_sentence(tmp_path, monkeypatch):
+    from core.trace import TraceError
+    from tests.trace_maker import make_trace
+    from treeviz import gallery
+    make_trace(rounds=1).save(tmp_path / "run.jsonl")
+    monkeypatch.setattr(gallery, "page_lines", lambda *_: 1 / 0)
+    with pytest.raises(TraceError, match="run.jsonl cannot be shown"):
+        gallery.lines_of_file(tmp_path / "run.jsonl")
+    with pytest.raises(TraceError, match="run.jsonl cannot be shown"):
+        gallery.lines_of(tmp_path / "run.jsonl")
+
+
 def palette(css, start, end):
     return dict(re.findall(r"--tv-(\w+): #([0-9a-f]{6})", css[css.index(start):css.index(end)]))
 

@@ -115,7 +115,11 @@ def stream_events(prompt=(0, 1, 2, 3), rounds=6, top_k=4, depth=3, total_tokens=
 
 
 def _path(token, parent, i):
-    return [] if i < 0 else [*_path(token, parent, parent[i]), token[i]]
+    path = []
+    while i >= 0:
+        path.append(token[i])
+        i = parent[i]
+    return path[::-1]
 
 
 def make_trace(**settings) -> Trace:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from core.trace import Trace
+from core.trace import Trace, TraceError
 
 from .lines import page_lines
 
@@ -39,7 +39,17 @@ def recorded(extra: str | None = None) -> list[Recorded]:
 @lru_cache(maxsize=16)
 def lines_of(path: Path, name: str = "") -> str:
     """The page lines of a trace file. Raises TraceError, one sentence."""
-    return page_lines(Trace.load(path), name)
+    return lines_of_file(path, name)
+
+
+def lines_of_file(path: str | Path, name: str = "") -> str:
+    """The same of a file that may change, so that nothing is remembered."""
+    try:
+        return page_lines(Trace.load(path), name)
+    except TraceError:
+        raise
+    except Exception as error:  # whatever a stranger's file may do: the page goes on, and says so
+        raise TraceError(f"{path} cannot be shown ({type(error).__name__}); open another trace.") from error
 
 
 def _name(path: Path) -> str:

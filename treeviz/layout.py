@@ -27,8 +27,7 @@ def layout(r) -> dict[int, tuple[int, float]]:
     children: dict[int, list[int]] = {}
     for node, above in parent.items():
         children.setdefault(above, []).append(node)
-    offset: dict[int, float] = {}
-    _pack(0, children, offset)
+    offset = _pack(parent, children)
     place: dict[int, tuple[int, float]] = {}
     for node, above in _parents_first(parent, children):
         depth, y = place.get(above, (-1, 0.0))
@@ -45,22 +44,25 @@ def _parents_first(parent, children):
         waiting += children.get(node, [])
 
 
-def _pack(node: int, children: dict, offset: dict) -> list[tuple[float, float]]:
-    """Sets the offset of every child from its parent; returns the subtree's contour, (top, bottom) per depth."""
-    contour: list[tuple[float, float]] = []
-    starts = []
-    for child in children.get(node, []):
-        below = _pack(child, children, offset)
-        shift = max((low + 1 - top for (_, low), (top, _) in zip(contour, below)), default=0.0)
-        starts.append((child, shift))
-        moved = [(top + shift, low + shift) for top, low in below]
-        contour = [(contour[i][0] if i < len(contour) else moved[i][0],
-                    moved[i][1] if i < len(moved) else contour[i][1]) for i in range(max(len(contour), len(moved)))]
-    middle = (starts[0][1] + starts[-1][1]) / 2 if starts else 0.0
-    for child, shift in starts:
-        offset[child] = shift - middle
-    offset.setdefault(node, 0.0)
-    return [(0.0, 0.0)] + [(top - middle, low - middle) for top, low in contour]
+def _pack(parent: dict, children: dict) -> dict[int, float]:
+    """The offset of every node from its parent. Children first, without recursion: a chain may be very deep."""
+    offset: dict[int, float] = {0: 0.0}
+    contours: dict[int, list[tuple[float, float]]] = {}  # of a subtree, (top, bottom) per depth
+    for node, _ in reversed(list(_parents_first(parent, children))):
+        contour: list[tuple[float, float]] = []
+        starts = []
+        for child in children.get(node, []):
+            below = contours.pop(child)
+            shift = max((low + 1 - top for (_, low), (top, _) in zip(contour, below)), default=0.0)
+            starts.append((child, shift))
+            moved = [(top + shift, low + shift) for top, low in below]
+            contour = [(contour[i][0] if i < len(contour) else moved[i][0],
+                        moved[i][1] if i < len(moved) else contour[i][1]) for i in range(max(len(contour), len(moved)))]
+        middle = (starts[0][1] + starts[-1][1]) / 2 if starts else 0.0
+        for child, shift in starts:
+            offset[child] = shift - middle
+        contours[node] = [(0.0, 0.0)] + [(top - middle, low - middle) for top, low in contour]
+    return offset
 
 
 def to_networkx(r, trace=None):

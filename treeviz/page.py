@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from core.trace import Trace, TraceError
+from core.trace import TraceError
 
 from . import charts
 from .choices import Source, request_of
 from .form import QUIET, Form
-from .gallery import lines_of, recorded
-from .lines import page_lines, trace_of
+from .gallery import lines_of, lines_of_file, recorded
+from .lines import trace_of
 from .live import Engine
 from .turns import Pace, Turns
 from .view import message_view, trace_view
@@ -145,7 +145,7 @@ def _open_recorded(runs: dict, upload, choice, view, message, hidden: dict) -> N
 
     def load(file):
         try:
-            return page_lines(Trace.load(file)), "ok:Opened.", None
+            return lines_of_file(file), "ok:Opened.", None
         except TraceError as error:
             return gr.skip(), f"error:{str(error).replace(str(file), 'The file')}", gr.skip()
 
