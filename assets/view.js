@@ -15,7 +15,7 @@ TV.View = class {
     this.data = new TV.Data();
     this.link = TV.readHash();
     const language = this.link.lang ?? ((navigator.language || 'en').startsWith('zh') ? 'zh' : 'en');
-    this.state = {round: 0, frame: 0, pin: null, hover: null, panel: this.link.panel, order: this.link.order, lang: TV.WORDS[language] ? language : 'en',
+    this.state = {round: 0, frame: 0, pin: null, hover: null, panel: this.link.panel, order: this.link.order, lang: Object.hasOwn(TV.WORDS, language) ? language : 'en',
       playing: false, speed: 1, down: this.link.down, present: this.link.present};
     this.present();
     this.calm = matchMedia('(prefers-reduced-motion: reduce)');
