@@ -72,7 +72,7 @@ TV.controls = {
       const c = header.config, prompt = header.page.title || header.prompt.text;
       const how = c.temperature > 1e-5 ? `${this.t('temperature')} ${c.temperature}` : this.t('greedy');
       this.ref.run.append(TV.make('bdi', 'name', TV.clip(prompt.replace(/\s+/g, ' ').trim(), 64)),
-        ` · ${header.pair.name} · ${how} · top_k ${c.top_k}, depth ${c.depth}, ${c.total_tokens} ${this.t('nodes')}`);
+        ` · ${header.pair.name} · ${how} · top_k ${c.top_k}, depth ${c.depth}, ${this.t('nodes')(c.total_tokens)}`);
       const pill = (text, title, kind) => {
         const node = TV.make('span', `pill ${kind || ''}`, text);
         node.title = title;
@@ -153,7 +153,7 @@ TV.controls = {
       '[': () => this.toRound(this.state.round - 1), ']': () => this.toRound(this.state.round + 1),
       ArrowUp: () => this.walk('ArrowUp'), ArrowDown: () => this.walk('ArrowDown'),
       Home: () => this.set({frame: 0}), End: () => this.set({frame: 1e6}), 0: () => this.tree.fit(!this.tree.whole),
-      ' ': () => this.set({playing: !this.state.playing}), Escape: () => this.set({pin: null, hover: null}), '?': () => this.help(),
+      ' ': () => this.set({playing: !this.state.playing}), Escape: () => this.set(this.state.pin === null ? {present: false, hover: null} : {pin: null, hover: null}), '?': () => this.help(),
       p: () => this.set({present: !this.state.present}), t: () => this.set({down: !this.state.down}),
     };
     const heard = event => {

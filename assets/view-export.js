@@ -11,7 +11,8 @@ TV.download = (name, blob) => {
 };
 
 TV.fileName = (view, ending) => {
-  const words = (view.data.header.prompt.text.match(/[\p{L}\p{N}]+/gu) || ['run']).slice(-5).join('-').toLowerCase();
+  const all = (view.data.header.prompt.text.match(/[\p{L}\p{N}]+/gu) || ['run']).slice(-5).join('-').toLowerCase();
+  const words = [...all.slice(0, 200)].slice(0, 60).join('');  // whole characters, and a name that every disk takes
   return `${words}-round-${view.state.round + 1}-${view.frame.kind}${ending}`;
 };
 
@@ -35,13 +36,16 @@ TV.treeSvg = view => {
 
 TV.saveSvg = (view, {text}, ending = '') => TV.download(TV.fileName(view, `${ending}.svg`), new Blob([text], {type: 'image/svg+xml'}));
 
+// Twice the natural size, or as large as a canvas may be.
 TV.savePng = (view, {text, width, height}, ending = '') => {
-  const image = new Image(), canvas = TV.make('canvas');
-  canvas.width = width * 2; canvas.height = height * 2;
+  const image = new Image(), canvas = TV.make('canvas'), failed = () => view.toast(view.t('noPicture'));
+  const scale = Math.min(2, 16384 / width, 16384 / height, Math.sqrt(6e7 / (width * height)));
+  canvas.width = Math.max(1, width * scale); canvas.height = Math.max(1, height * scale);
   image.onload = () => {
     canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob(blob => TV.download(TV.fileName(view, `${ending}.png`), blob));
+    canvas.toBlob(blob => blob ? TV.download(TV.fileName(view, `${ending}.png`), blob) : failed());
   };
+  image.onerror = failed;
   image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(text);
 };
 

@@ -80,6 +80,13 @@ def test_the_select_sum_adds_up():
             assert len(values) == frame.layer + 1 and math.isclose(sum(values), float(total), abs_tol=0.03)
 
 
+def test_a_very_deep_tree_is_laid_out():
+    r = make_trace(rounds=1, top_k=1, depth=1200, total_tokens=1201).rounds[0]
+    place = layout(r)
+    assert len(place) == 1203 and max(y for _, y in place.values()) <= 1
+    assert [depth for depth, _ in place.values()][:-1] == list(range(1202))
+
+
 def test_layout_is_tidy(trace):
     for r in trace.rounds:
         place, parent = layout(r), boxes(r)
@@ -126,6 +133,7 @@ def test_text_of_split_characters():
 
 
 @pytest.mark.parametrize("text, label", [(" the", "·the"), ("\n", "↵"), ("\t", "⇥"), ("", "∅"), ("\x00", "␀"), ("\u202e", "⟨U+202E⟩"),
+                                         ("\ufffe", "⟨U+FFFE⟩"), ("\U0001ffff", "⟨U+1FFFF⟩"), ("\ufdd0", "⟨U+FDD0⟩"),
                                          (b"\xe2\x82", "⟨E2 82⟩"), ("${7*7}", "${7*7}"), ("\\u", "\\u")])
 def test_labels(text, label):
     class Word:

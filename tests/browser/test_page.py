@@ -10,7 +10,7 @@ from tests.trace_maker import make_trace
 
 pytestmark = pytest.mark.timeout(170)
 HOSTILE = ["${7*7}", "{{7*7}}", "`", "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\n", "\x00", "\\u0041",
-           "\u202eabc", "\u05e9\u05dc\u05d5\u05dd", b"\xf0\x9f", b"\x98\x80", "<|im_end|>", " ", "\t", "&lt;", "'\"", "中文", "a" * 60, ""]
+           "\u202eabc", "\u05e9\u05dc\u05d5\u05dd", b"\xf0\x9f", b"\x98\x80", "<|im_end|>", " ", "\t", "&lt;", "'\"", "中文", "a" * 60, "", "\ufffe", "\uffff\ufdd0"]
 
 
 def now(page):
@@ -210,6 +210,12 @@ def test_link_restores_the_view(visit):
     assert {**now(again), "hover": None} == {**before, "hover": None}
 
 
+@pytest.mark.parametrize("language", ["constructor", "__proto__", "xx"])
+def test_a_link_with_an_unknown_language_opens_in_english(visit, language):
+    page = visit.open(f"#lang={language}")
+    assert page.text_content("[data-action=present]") == "Present" and sentence(page)
+
+
 def test_every_panel(visit):
     page = visit.open()
     for name in ("rows", "paths", "cache", "scores", "mask"):
@@ -238,6 +244,23 @@ def test_hostile_tokens_stay_text(visit, folder):
     assert "${7*7}" in text or "{{7*7}}" in text
     assert page.locator(".tv img, .tv script").count() == 0
     assert page.locator(".tv-tree text", has_text="\x00").count() == 0
+    assert page.eval_on_selector(".tv", "e => !new DOMParser().parseFromString(new XMLSerializer().serializeToString("
+                                 "e.treeviz.ref.tree), 'image/svg+xml').querySelector('parsererror')"), "the picture is well-formed"
+
+
+def test_a_very_deep_tree_opens(visit, folder):
+    page = visit.open()
+    path = folder / "deep.jsonl"
+    make_trace(rounds=1, top_k=1, depth=1200, total_tokens=1201).save(path)
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds === 1", timeout=60000)
+    assert page.locator(".tv-tree .n").count() == 1203
+    assert page.eval_on_selector(".tv", "e => e.treeviz.model.depthFirst().length") == 1203
+    page.click(".tv-menu summary")
+    with page.expect_download() as download:
+        page.click("[data-action=png]")
+    download.value.save_as(folder / "deep.png")
+    assert (folder / "deep.png").read_bytes()[:4] == b"\x89PNG", "as large as a canvas can be, and no larger"
 
 
 def test_a_wrong_file_gets_a_sentence_and_the_run_stays(visit, folder):
@@ -257,6 +280,18 @@ def test_save_gives_the_trace_back(visit, folder):
     path = folder / "saved.jsonl"
     download.value.save_as(path)
     assert Trace.load(path) == Trace.load(folder / "opening.json.gz")
+
+
+def test_a_long_word_as_a_prompt_makes_no_long_file_name(visit, folder):
+    page = visit.open()
+    path = folder / "word.jsonl"
+    make_trace(rounds=1, words=["\U00020000" * 300, *[f" w{i}" for i in range(14)]]).save(path)
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds === 1")
+    with page.expect_download() as download:
+        page.evaluate("document.querySelector('.tv').treeviz.save()")
+    name = download.value.suggested_filename
+    assert len(name) < 80 and name.endswith(".trace.jsonl") and set(name.split(".")[0]) <= set("\U00020000-w123")
 
 
 def test_pictures_can_be_saved(visit, folder):
