@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from .errors import UserError
+from .files import quiet_transformers
 
 
 @dataclass(slots=True)
@@ -91,27 +92,39 @@ def import_text(source: Path, tokenizer, length: int, out: Path, rows_per_shard:
     """Plain text, or JSON lines with "text" or chat "messages", -> shards of rows of `length` tokens in `out`.
 
     Documents follow one another, an end-of-sequence token between them; every token is trained; what does
-    not fill a last row is dropped. Raises UserError for a file without a single row of text.
+    not fill a last row is dropped. The first shard, which a training holds out, gets an eighth of a short text.
+    Raises UserError for a file with less than two rows of text.
     """
     ids: list[int] = []
     for document in _documents(source, tokenizer):
-        ids += tokenizer(document, add_special_tokens=False)["input_ids"]
+        with quiet_transformers():  # a text may well be longer than the target's context: it is cut into rows
+            ids += tokenizer(document, add_special_tokens=False)["input_ids"]
         if tokenizer.eos_token_id is not None:
             ids.append(tokenizer.eos_token_id)
     count = len(ids) // length
-    if count == 0:
-        raise UserError(f"{source} holds {len(ids)} tokens, not one row of {length}; give more text, or shorter rows.")
+    if count < 2:
+        raise UserError(f"{source} holds {len(ids)} tokens; training wants two rows of {length} or more, one of them held "
+                        f"out: give a text of {2 * length} tokens, better a hundred times that, or a smaller --length.")
     rows = np.array(ids[: count * length], np.int32).reshape(count, length)
+    first = min(rows_per_shard, max(1, count // 8))
     paths = []
-    for number, at in enumerate(range(0, count, rows_per_shard)):
-        part = rows[at : at + rows_per_shard]
+    for number, part in enumerate(np.split(rows, range(first, count, rows_per_shard))):
         paths.append(out / f"text-{number:05d}.npz")
         Shard(part, np.ones(part.shape, bool)).save(paths[-1])
     return paths
 
 
+def read_text(source: Path) -> str:
+    """A file of training text. Raises UserError."""
+    try:
+        return Path(source).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UserError(f"The training text {source} cannot be read as UTF-8 text "
+                        f"({getattr(error, 'strerror', None) or error}); give a text file.") from None
+
+
 def _documents(source: Path, tokenizer) -> Iterator[str]:
-    text = Path(source).read_text(encoding="utf-8")
+    text = read_text(source)
     if Path(source).suffix not in (".jsonl", ".json"):
         yield text
         return
@@ -145,9 +158,6 @@ class Corpus:
         without = [p for p, s in zip(paths, self.shards) if s.features is None]
         if without:
             raise UserError(f"{without[0]} has no features; make them first with add_features.")
-        if not self.shards:
-            raise UserError("there is no training text besides the held-out shard; let the target write more "
-                            "(--write), or give --text or --data.")
 
     @property
     def tokens(self) -> int:

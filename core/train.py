@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from .checkpoint import choose_device, find, load_pair, load_target, load_tokenizer
-from .corpus import Corpus, Shard, features_path, shard_paths
+from .corpus import Corpus, Shard, features_path, read_text, shard_paths
 from .errors import UserError
 from .heads import load_head
 from .objective import head_loss
@@ -48,6 +48,10 @@ def main(args: argparse.Namespace) -> int:
     for name in ("rows", "length", "minutes", "positions", "lr", "unroll", "vocab", "report_every"):
         if not getattr(args, name) > 0:
             raise UserError(f"--{name.replace('_', '-')} is {getattr(args, name)}; give more than 0.")
+    data = args.out / "data"
+    if args.text and not list(data.glob("text-*.npz")):
+        read_text(args.text)  # a file that cannot be read is found before anything slow
+    _check_folder(data)
     with Team() as team:
         device = choose_device(args.device)
         if device.type == "cuda" and team.size > 1:
@@ -56,7 +60,6 @@ def main(args: argparse.Namespace) -> int:
         dtype = torch.bfloat16 if team.total([dtype == torch.bfloat16])[0] == team.size else torch.float32
         directory = find(args.target, "target")
         model = load_target(directory, device, torch.float32, None).requires_grad_(False)
-        data = args.out / "data"
         data.mkdir(parents=True, exist_ok=True)
         if not prepare(args, data, model, load_tokenizer(directory), dtype, team):
             return 130
@@ -68,6 +71,17 @@ def main(args: argparse.Namespace) -> int:
             team.say(f"tau {measure_tau(pair, Shard.load(trainer.held_out)):.3f} on held-out questions, greedy, "
                      f"float32, 59 nodes; the head is in {args.out / 'head'}")
         return status
+
+
+def _check_folder(folder: Path) -> None:
+    """Raises UserError where `folder` can neither be written to nor made."""
+    place = folder
+    while not os.path.exists(place):
+        place = place.parent
+    if not os.path.isdir(place):
+        raise UserError(f"--out cannot be written: {place} is a file; give a directory, or one that does not exist yet.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UserError(f"--out cannot be written: {place} is not yours to write to; give a directory of your own.")
 
 
 class Trainer:
@@ -106,6 +120,11 @@ class Trainer:
         return [str(p) for p in shard_paths(self.sources) if p.resolve() != held and features_path(p).exists()]
 
     def open_corpus(self, names: list[str]) -> None:
+        if not names:
+            rows, length = self.args.rows, self.args.length
+            raise UserError("there is no training text besides the held-out shard; give more: a --text of at least "
+                            f"{2 * length:,} tokens in a new --out, --write {2 * rows * length} or more, or two shards "
+                            "with --data.")
         self.corpus = Corpus([Path(n) for n in names])
 
     def run(self) -> int:

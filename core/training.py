@@ -100,7 +100,7 @@ def prepare(args, data: Path, model, tokenizer, dtype: torch.dtype, team: Team) 
     if (args.text or args.write) and tokenizer is None:
         raise UserError("the target has no tokenizer, so it has no text; give shards of tokens with --data.")
     if args.text and team.rank == 0 and not list(data.glob("text-*.npz")):
-        import_text(args.text, tokenizer, args.length, data)
+        import_text(args.text, tokenizer, args.length, data, args.rows)
     count, per_shard = math.ceil(args.write / (args.rows * args.length)), args.rows * args.length
     missing = [p for p in (data / f"self-{i:05d}.npz" for i in range(count)) if not p.exists()]
     missing = team.same(missing)

@@ -227,15 +227,59 @@ def test_answers_are_found_by_their_headers():
 def test_imported_text(tmp_path):
     lines = [{"text": "x" * 30}, {"messages": [{"role": "user", "content": "q"}]}]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    (path,) = import_text(tmp_path / "a.jsonl", Bytes(), 16, tmp_path)
-    shard = Shard.load(path)
-    assert shard.rows.shape == (2, 16) and shard.answers.all() and shard.rows[1, 14] == Bytes.eos_token_id
+    first, second = map(Shard.load, import_text(tmp_path / "a.jsonl", Bytes(), 16, tmp_path))
+    assert first.rows.shape == second.rows.shape == (1, 16), "two rows are two shards: one is held out"
+    assert first.answers.all() and second.answers.all() and second.rows[0, 14] == Bytes.eos_token_id
     (tmp_path / "b.jsonl").write_text('{"words": 1}')
     with pytest.raises(UserError, match="line 1 "):
         import_text(tmp_path / "b.jsonl", Bytes(), 16, tmp_path)
     (tmp_path / "c.txt").write_text("short")
-    with pytest.raises(UserError, match="not one row"):
+    with pytest.raises(UserError, match="holds 6 tokens.*two rows of 16 .* a text of 32 tokens"):
         import_text(tmp_path / "c.txt", Bytes(), 16, tmp_path)
+    assert shard_paths([tmp_path]) == [tmp_path / "text-00000.npz", tmp_path / "text-00001.npz"], "nothing else is left"
+
+
+def test_imported_text_is_cut_into_shards_of_so_many_rows(tmp_path):
+    (tmp_path / "a.txt").write_text("abcdefghij" * 16)
+    paths = import_text(tmp_path / "a.txt", Bytes(), 8, tmp_path, rows_per_shard=6)
+    read = [Shard.load(path).rows for path in paths]
+    assert [len(rows) for rows in read] == [2, 6, 6, 6] and paths == shard_paths([tmp_path])
+    assert bytes(np.concatenate(read).ravel().astype(np.uint8)) == b"abcdefghij" * 16
+    (tmp_path / "b").mkdir()
+    assert [len(Shard.load(p).rows) for p in import_text(tmp_path / "a.txt", Bytes(), 8, tmp_path / "b")] == [2, 18]
+
+
+def test_a_short_text_trains_a_head_for_the_storybook(tmp_path, capsys, caplog):
+    """What the README's worked example does, in less text and a moment."""
+    storybook = Path(__file__).parent.parent / "assets/storybook/target"
+    told = subprocess.run([sys.executable, "-m", "core.storybook", "--stories", "6"], capture_output=True, text=True,
+                          cwd=storybook.parents[2], check=True).stdout
+    assert [list(json.loads(line)) for line in told.splitlines()] == [["text"]] * 6
+    (tmp_path / "stories.txt").write_text("\n\n".join(json.loads(line)["text"] for line in told.splitlines()))
+    flags = ["--target", str(storybook), "--text", tmp_path / "stories.txt", "--length", 64]
+    assert main(arguments(tmp_path / "out", "--minutes", 0.01, *flags)) == 0
+    said = capsys.readouterr()
+    assert "tau " in said.out and "longer than" not in said.err + caplog.text
+    assert (tmp_path / "out/head/config.json").exists()
+    for text, length, words in (("Once upon a time.", 64, "a text of 128 tokens"), ("Once " * 40, 64, "or more")):
+        (tmp_path / "short.txt").write_text(text)
+        with pytest.raises(UserError, match=words):
+            main(arguments(tmp_path / f"short{len(text)}", "--target", str(storybook), "--text", tmp_path / "short.txt",
+                           "--length", length))
+
+
+def test_what_cannot_be_read_or_written_is_found_before_the_target_is_loaded(tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "latin").write_bytes(b"\xe9t\xe9")
+    where = tmp_path / "out"  # its target, `unused`, does not exist: to look for it would be another sentence
+    for out, more, words in ((where, ["--text", tmp_path / "none"], "none cannot be read .*No such file"),
+                             (where, ["--text", tmp_path], "Is a directory"),
+                             (where, ["--text", tmp_path / "latin"], "as UTF-8 text"),
+                             (tmp_path / "file", [], "file is a file; give a directory"),
+                             (tmp_path / "file/below", [], "file is a file; give a directory")):
+        with pytest.raises(UserError, match=words):
+            main(arguments(out, *more))
+        assert not where.exists()
 
 
 def test_a_schedule_visits_every_row_once(model, tmp_path):
