@@ -175,6 +175,30 @@ def test_the_form_keeps_its_parts_possible(visit):
     assert page.get_by_label("number input for total_tokens").input_value() == "59"
 
 
+def test_a_number_on_its_way_takes_no_total_away(visit):
+    page = visit.open()
+    open_form(page)
+    page.locator(".tv-form button.label-wrap").first.click()
+    most, total = 'input[aria-label="range slider for total_tokens"]', page.get_by_label("number input for total_tokens")
+    for name in ("top_k", "depth"):
+        page.get_by_label(f"number input for {name}").fill("1")
+        page.wait_for_function(f"document.querySelector('{most}').max === '{6 if name == 'top_k' else 110}'")
+        assert total.input_value() == ("6" if name == "top_k" else "59")
+        for odd in ("", "-3", "99"):
+            page.get_by_label(f"number input for {name}").fill(odd)
+            page.wait_for_timeout(150)
+            assert int(page.get_attribute(most, "max")) > 0 and int(total.input_value()) in (6, 59)
+        page.get_by_label(f"number input for {name}").fill("10" if name == "top_k" else "5")
+        page.wait_for_function(f"document.querySelector('{most}').max === '510'")
+        assert total.input_value() == "59", "what was chosen is there again"
+    total.fill("20")
+    page.get_by_label("number input for top_k").fill("1")
+    page.wait_for_function(f"document.querySelector('{most}').max === '6'")
+    page.get_by_label("number input for top_k").fill("12")
+    page.wait_for_function(f"document.querySelector('{most}').max === '732'")
+    assert total.input_value() == "20"
+
+
 def test_a_run_in_a_hidden_tab_is_whole_when_the_tab_is_shown_again(visit):
     page = visit.open()
     open_form(page)
