@@ -37,3 +37,12 @@ def test_hostile_text():
     for r in trace.rounds:
         for figure in (figures.tree_figure(r, trace), figures.mask_figure(r, trace), figures.accepted_figure(trace)):
             assert "<b>x" not in figure.to_json() and "<a href" not in figure.to_json()
+
+
+def test_the_numbers_of_a_run_explain_themselves():
+    trace = make_trace(rounds=3)
+    from treeviz.charts import definitions
+    assert f"**{trace.summary.new_tokens}** new tokens in **3** rounds. " in definitions(trace)
+    assert " further" in definitions(trace), "the bonus of the last round is no output"
+    one = make_trace(rounds=1, top_k=1, depth=0, total_tokens=1)
+    assert "in **1** round. " in definitions(one) and "verifies 1 drafted token;" in definitions(one)

@@ -87,6 +87,16 @@ def test_a_very_deep_tree_is_laid_out():
     assert [depth for depth, _ in place.values()][:-1] == list(range(1202))
 
 
+def test_all_rows_and_one_row_are_said_in_words():
+    said = set()
+    for shape in GRID:
+        made = make_trace(**shape)
+        for r in made.rounds:
+            said.add(plain(narrate(made, r, frames(r, shape.get("temperature", 0) == 0)[-3])))
+    assert not [text for text in said if re.search(r"(\d+) of the \1 |of the 1 rows|At 0 ", text)]
+    assert any("the one row with" in text for text in said) and any(re.search(r"\d+ of the \d+ rows", text) for text in said)
+
+
 def test_layout_is_tidy(trace):
     for r in trace.rounds:
         place, parent = layout(r), boxes(r)

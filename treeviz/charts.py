@@ -24,8 +24,12 @@ def draw(trace) -> None:
 def definitions(trace) -> str:
     s = trace.summary
     kept = trace.config["total_tokens"]
-    return (f"**{s.new_tokens}** new tokens in **{s.rounds}** rounds. "
+    said = [f"**{n}** {word}{'' if n == 1 else 's'}" for n, word in ((s.new_tokens, "new token"), (s.rounds, "round"))]
+    beyond = 1 + sum(r.accept.length + 1 for r in trace.rounds) - s.new_tokens
+    end = (f" The last chart goes {beyond} further: {'a token' if beyond == 1 else 'tokens'} of the last round that came "
+           "after the end of the output.") if beyond > 0 else ""
+    return (f"{' in '.join(said)}. "
             f"**tau {s.tau:.2f}**: tokens per round, the mean of accepted length + 1; plain decoding has 1. "
             f"*Accepted length*: drafted tokens accepted in a round, the bonus not counted. "
-            f"A round verifies {kept} drafted tokens; the target ran **{s.target_forwards}** times (one a round, and the "
-            f"prefill), the head **{s.head_forwards}** times.")
+            f"A round verifies {kept} drafted token{'' if kept == 1 else 's'}; the target ran **{s.target_forwards}** times (one "
+            f"a round, and the prefill), the head **{s.head_forwards}** times.{end}")

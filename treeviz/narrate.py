@@ -144,9 +144,10 @@ class _Teller:
         inner = [row for row in range(len(tokens)) if row in children]
         hits = sum(any(tokens[child] == v.argmax[row] for child in children[row]) for row in inner)
         found = any(tokens[child] == v.argmax[0] for child in children.get(0, []))
+        many = "none" if not hits else "some" if hits < len(inner) else "one" if hits == 1 else "all"
         return self.text("verify.hit" if found else "verify.miss", rows=len(tokens), inner=len(inner), hits=hits,
-                         root=self.token(0), choice=self.word(v.argmax[0], 0),
-                         p=number(v.top[0][0][1]), first=t.position_ids[0], last=max(t.position_ids))
+                         where=self.text(f"where.{many}", inner=len(inner), hits=hits), root=self.token(0),
+                         choice=self.word(v.argmax[0], 0), p=number(v.top[0][0][1]), first=t.position_ids[0], last=max(t.position_ids))
 
     def accept(self, frame: Frame) -> list[Part]:
         return self._accept_sampling() if self.r.accept.tests else self._accept_greedy()

@@ -72,17 +72,20 @@ TEXT = {
         "zh": "保留的 {n} 个候选按创建顺序排在根之后，于是第 {candidate} 号候选 {token} 成为第 {row} 行。"
               "它只能看见前缀和 {ancestors}，看不见自己路径以外的任何东西。这棵树共有 {leaves} 条这样的路径。",
     },
+    "where.one": {"en": "the one row with children", "zh": ""},
+    "where.all": {"en": "all {inner} rows with children", "zh": ""},
+    "where.none": {"en": "none of the rows with children", "zh": ""},
+    "where.some": {"en": "{hits} of the {inner} rows with children", "zh": ""},
     "verify.hit": {
         "en": "The target reads all {rows} rows in one pass, at positions {first} to {last}. After {root} it would say "
-              "{choice} (probability {p}), and the tree has it. At {hits} of the {inner} rows with children its choice "
-              "is among them.",
+              "{choice} (probability {p}), and the tree has it. At {where} its choice is among them.",
         "zh": "目标模型一次前向读完全部 {rows} 行，位置 {first} 到 {last}。在 {root} 之后它会说 {choice}（概率 {p}），树里正好有。"
               "在有孩子的 {inner} 行中，有 {hits} 行的选择就在孩子里。",
     },
     "verify.miss": {
         "en": "The target reads all {rows} rows in one pass, at positions {first} to {last}. After {root} it would say "
-              "{choice} (probability {p}), which the tree does not have. At {hits} of the {inner} rows with children "
-              "its choice is among them.",
+              "{choice} (probability {p}), which the tree does not have. At {where} its choice is "
+              "among them.",
         "zh": "目标模型一次前向读完全部 {rows} 行，位置 {first} 到 {last}。在 {root} 之后它会说 {choice}（概率 {p}），树里没有。"
               "在有孩子的 {inner} 行中，有 {hits} 行的选择就在孩子里。",
     },
