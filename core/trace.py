@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import zlib
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,6 +25,16 @@ from .trace_rules import check_run
 SCHEMA_VERSION = 1
 MAX_BYTES = 256 * 2**20  # of unpacked text; a longer "trace" is a mistake or an attack
 
+CREATED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
+
+
+def _moment(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("is no moment of any calendar; give one like 2026-11-30T12:00:00Z") from None
+    return text
+
 
 def _known_config(values: dict) -> dict:
     return DecodeConfig.from_dict(values).to_dict()
@@ -34,12 +45,12 @@ class Trace(Part):
 
     format: Literal["eagle2-trace"]
     schema_version: Literal[1]
-    created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$")]
+    created: Annotated[str, Field(pattern=CREATED), AfterValidator(_moment)]
     producer: Producer
     pair: Pair
     config: Annotated[dict, AfterValidator(_known_config)]
     prompt: Prompt
-    vocabulary: dict[Annotated[str, Field(pattern=r"^(0|[1-9]\d*)$")], TokenText]
+    vocabulary: dict[Annotated[str, Field(pattern=r"^(0|[1-9][0-9]*)$")], TokenText]
     rounds: list[Round]
     output: Output
     summary: Summary
@@ -97,7 +108,8 @@ class Trace(Part):
         except ValueError as error:
             if isinstance(error, TraceError):
                 raise
-            raise TraceError(f"This is not an EAGLE-2 trace: {error}.") from None  # e.g. a number of 10,000 digits
+            raise TraceError("This is not an EAGLE-2 trace: it holds a number of thousands of digits; record the run "
+                             "again.") from None  # the one thing that Python's JSON reader refuses besides bad JSON
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Trace:
@@ -154,4 +166,4 @@ def _sentence(error: ValidationError) -> str:
             continue
         where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else str(step)
     what = first["msg"].removeprefix("Value error, ")
-    return f"This is not a sound EAGLE-2 trace: {where + ': ' if where else ''}{what[:1].lower() + what[1:]}."
+    return f"This is not a sound EAGLE-2 trace: {where + ': ' if where else ''}{what[:1].lower() + what[1:].rstrip('.')}."

@@ -19,33 +19,6 @@ IdAndProbability = Annotated[tuple[Id, Probability], Field(strict=False)]  # JSO
 Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})+$")]
 
 
-class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
-
-
-class Producer(Part):
-    name: str
-    version: str
-    torch: str
-    transformers: str
-
-
-class Pair(Part):
-    name: str
-    target: str
-    draft: str
-    device: str
-    dtype: str
-    vocab_size: Annotated[int, Field(ge=1)]
-    hidden_size: Annotated[int, Field(ge=1)]
-    num_hidden_layers: Annotated[int, Field(ge=1)]
-
-
-class Prompt(Part):
-    text: str
-    token_ids: Annotated[list[Id], Field(min_length=1)]
-
-
 def _encodable(text: str) -> str:
     try:
         text.encode()
@@ -54,10 +27,40 @@ def _encodable(text: str) -> str:
     return text
 
 
+Text = Annotated[str, AfterValidator(_encodable)]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class Producer(Part):
+    name: Text
+    version: Text
+    torch: Text
+    transformers: Text
+
+
+class Pair(Part):
+    name: Text
+    target: Text
+    draft: Text
+    device: Text
+    dtype: Text
+    vocab_size: Annotated[int, Field(ge=1)]
+    hidden_size: Annotated[int, Field(ge=1)]
+    num_hidden_layers: Annotated[int, Field(ge=1)]
+
+
+class Prompt(Part):
+    text: Text
+    token_ids: Annotated[list[Id], Field(min_length=1)]
+
+
 class TokenText(Part):
     """What a token id says. `bytes` (hex) is there only for a token that is not whole characters by itself."""
 
-    text: Annotated[str, AfterValidator(_encodable)]
+    text: Text
     special: bool
     bytes: Hex | None = None
 
@@ -174,7 +177,7 @@ FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]
 
 class Output(Part):
     token_ids: list[Id]
-    text: str
+    text: Text
     finish_reason: FinishReason
 
 
@@ -196,4 +199,4 @@ class Check(Part):
 
     lossless: bool | None
     first_difference: Id | None
-    note: str
+    note: Text

@@ -6,6 +6,8 @@ Each rule raises ValueError with the field's name in the sentence. They are the 
 
 from __future__ import annotations
 
+import math
+
 SCORE_TOLERANCE = 1e-3  # scores are written with six digits; half-precision heads add float32 rounding
 
 
@@ -200,7 +202,9 @@ def _check_summary(trace) -> None:
           "is beyond the output")
     for part in ("draft", "tree", "verify", "accept", "commit"):
         spent = sum(getattr(r.seconds, part) for r in trace.rounds)
+        _need(math.isfinite(spent), "rounds.seconds", f"of {part} have no finite sum")
         _need(abs(s.seconds.get(part, spent) - spent) <= 1e-6 + 1e-6 * spent, "summary.seconds",
               f"say {s.seconds.get(part)} for {part}, the rounds say {spent}")
+    _need(math.isfinite(sum(s.seconds.values())), "summary.seconds", "have no finite sum")
     _need(s.accepted_by_depth == by_depth and len(by_depth) == trace.config["depth"] + 1, "summary.accepted_by_depth",
           "does not count what the rounds accepted")

@@ -245,3 +245,58 @@ def test_mask_row_unpacks_what_was_packed(trace):
                 ancestors.add(node)
                 node = r.tree.parent[node]
             assert {j for j, seen in enumerate(r.mask_row(row)) if seen} == ancestors
+
+
+def test_a_sentence_of_the_settings_ends_once(trace):
+    document = trace.to_dict()
+    document["config"]["temperature"] = float("nan")
+    with pytest.raises(TraceError, match="temperature is nan") as refused:
+        Trace.from_dict(document)
+    assert str(refused.value).endswith(".") and not str(refused.value).endswith("..")
+
+
+def test_a_number_without_end_gets_a_plain_sentence(trace):
+    header, _, rest = trace.to_lines().partition("\n")
+    lines = header + "\n" + rest.replace('"index":', f'"more":{"9" * 6000},"index":', 1)
+    assert len(lines) > len(header) + len(rest) + 6000
+    for text in ('{"format": "eagle2-trace", "rounds": ' + "9" * 6000 + "}", lines):
+        with pytest.raises(TraceError, match="thousands of digits") as refused:
+            Trace.from_text(text)
+        assert "sys." not in str(refused.value) and "int" not in str(refused.value).split()
+
+
+@pytest.mark.parametrize("created", ["9999-99-99T99:99:99Z", "2026-02-30T12:00:00Z", "2026-11-30T12:00:61+00:00",
+                                     "٢٠٢٦-11-30T12:00:00Z"])
+def test_a_moment_that_never_was_is_refused(trace, created):
+    with pytest.raises(TraceError, match="created: "):
+        Trace.from_dict(trace.to_dict() | {"created": created})
+    for sound in ("2024-02-29T23:59:59Z", "2026-11-30T12:00:00.25-05:30"):
+        assert Trace.from_dict(trace.to_dict() | {"created": sound}).created == sound
+
+
+def test_seconds_that_sum_to_infinity_are_refused(trace):
+    document = trace.to_dict()
+    for told in document["rounds"][:2]:
+        told["seconds"]["draft"] = 1e308
+    document["summary"]["seconds"].pop("draft", None)
+    with pytest.raises(TraceError, match="rounds.seconds of draft have no finite sum"):
+        Trace.from_dict(document)
+    document = trace.to_dict()
+    document["rounds"][0]["seconds"] |= {"draft": 1e308, "verify": 1e308}
+    document["summary"]["seconds"] |= {"draft": 1e308, "verify": 1e308}
+    with pytest.raises(TraceError, match="summary.seconds have no finite sum"):
+        Trace.from_dict(document)
+
+
+def test_only_plain_digits_name_a_token(trace):
+    document = trace.to_dict()
+    document["vocabulary"]["١٢"] = next(iter(document["vocabulary"].values()))
+    with pytest.raises(TraceError, match="vocabulary"):
+        Trace.from_dict(document)
+
+
+@pytest.mark.parametrize("path", [("prompt", "text"), ("output", "text"), ("pair", "name"), ("pair", "target"),
+                                  ("producer", "version"), ("check", "note")])
+def test_half_a_surrogate_pair_is_no_text(trace, path):
+    with pytest.raises(TraceError, match=f"{'.'.join(path)}: holds half a surrogate pair"):
+        Trace.from_dict(damaged(trace.to_dict(), path, "a\ud800"))
