@@ -123,7 +123,7 @@ TV.Saying = class {
       token.dataset.node = part[1];
       return token;
     }));
-    this.view.ref.saycard.classList.toggle('long', this.box.textContent.length > (this.view.state.lang === 'zh' ? 130 : 235));
+    this.size();
     const source = this.view.data.header.page.source[frame.code];
     TV.write(this.view.ref.file, source ? `${source.file}  ·  ${source.function}` : '');
     this.code.parentNode.classList.toggle('none', !source);
@@ -132,6 +132,12 @@ TV.Saying = class {
     this.listed = source;
     if (!this.listings.has(source)) this.listings.set(source, this.listing(source));
     this.listings.get(source).classList.add('now');
+  }
+
+  // A long sentence is written smaller; when presenting, where all is large, sooner.
+  size() {
+    const {lang, present} = this.view.state, most = (lang === 'zh' ? 130 : 235) - (present ? 30 : 0);
+    this.view.ref.saycard.classList.toggle('long', this.box.textContent.length > most);
   }
 
   focus(focus) {

@@ -136,7 +136,10 @@ TV.View = class {
   }
 
   // Large, and nothing else: the page around hides itself where the body says so.
-  present() { for (const [node, name] of [[this.ref.root, 'present'], [document.body, 'tv-present']]) node.classList.toggle(name, this.state.present); }
+  present() {
+    for (const [node, name] of [[this.ref.root, 'present'], [document.body, 'tv-present']]) node.classList.toggle(name, this.state.present);
+    this.saying?.size();
+  }
   hover(id) { if (id !== this.state.hover) this.set({hover: id !== null && this.model && this.model.state(this.state.frame, id) === '.' ? null : id}); }
   pin(id) { this.set({pin: this.state.pin === id ? null : id}); }
 
