@@ -88,3 +88,6 @@ def test_text_can_be_read_in_both_themes(theme):
     for ground, inks in written.items():
         for ink in inks.split():
             assert contrast(colours[ink], colours[ground]) >= 4.5, f"{ink} on {ground}"
+    faded = float(re.search(r"\.committed \.n\.s-k { fill-opacity: (\S+);", css)[1])  # what the cache drops can still be read
+    over = [sum(share * int(colours[name][i:i + 2], 16) for name, share in (("ink", faded), ("kept", 1 - faded))) for i in (0, 2, 4)]
+    assert contrast("".join(f"{round(x):02x}" for x in over), colours["kept"]) >= 4.5

@@ -25,8 +25,8 @@ STYLE = """<style>
 .gradio-container .block.tv-host > .html-container { padding: 8px 0 0; }
 .gradio-container .sidebar { border-right: 1px solid var(--border-color-primary); }
 .gradio-container .tv-form { gap: 10px; }
-.gradio-container .tv-form .block:has(.tv-message[hidden]) { display: none; }
-.gradio-container #tv-message .html-container { padding: 0; }
+.gradio-container .sidebar .block:has(.tv-message[hidden]) { display: none; }
+.gradio-container :is(#tv-message, #tv-opened) .html-container { padding: 0; }
 .gradio-container .sidebar button.secondary { border: 1px solid var(--border-color-primary); }
 .gradio-container .tv-form .tv-knobs > .block, .gradio-container .tv-form .tv-knobs .form > .block { border: 0; padding: 8px 0; }
 .gradio-container .tv-form .tv-knobs .form { border: 0; box-shadow: none; }
@@ -70,9 +70,9 @@ def build_page(options: Options) -> gr.Blocks:
     with gr.Blocks(title="TreeViz", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as demo:
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source))
-            message = form.message if form else message_view(elem_id="tv-message")
             gr.HTML("<h3>Recorded runs</h3>", padding=False)  # gr.Markdown would be one more script to load
             choice = gr.Radio(list(runs), value=first, show_label=False, container=False)
+            message = message_view(elem_id="tv-opened")  # beside the buttons it answers to
             with gr.Row():
                 upload = gr.UploadButton("Open a trace", size="sm", min_width=90, file_types=[".json", ".gz", ".jsonl"])
                 save = gr.Button("Save this trace", size="sm", min_width=90)
@@ -89,7 +89,7 @@ def build_page(options: Options) -> gr.Blocks:
         save.click(None, None, None, js=SAVE, api_visibility="private")
         if form:
             turns = Turns()
-            ran = _decode_live(form, turns, choice, view, hidden)
+            ran = _decode_live(form, turns, choice, message, view, hidden)
             ran.then(form.refresh, form.pair, form.pair, **QUIET)
             side.expand(form.refresh, form.pair, form.pair, **QUIET)
             demo.unload(_leave(turns))
@@ -103,7 +103,7 @@ def _leave(turns: Turns):
     return leave
 
 
-def _decode_live(form: Form, turns: Turns, choice, view, hidden: dict):
+def _decode_live(form: Form, turns: Turns, choice, opened, view, hidden: dict):
     """What Decode and Stop do. A run waits for its turn, then streams into the view."""
 
     def decode(ticket, *values):
@@ -129,14 +129,14 @@ def _decode_live(form: Form, turns: Turns, choice, view, hidden: dict):
             turns.done(ticket)
 
     def begin(request: gr.Request):
-        return turns.begin(request.session_hash), None  # no recorded run is chosen while a live one is shown
+        return turns.begin(request.session_hash), None, ""  # no recorded run is chosen while a live one is shown
 
     def stop(request: gr.Request):
         turns.stop(request.session_hash)
 
     ticket = gr.State()
     form.stop.click(stop, None, None, **QUIET)
-    asked = gr.on([form.decode.click, form.prompt.submit], begin, None, [ticket, choice], **QUIET)
+    asked = gr.on([form.decode.click, form.prompt.submit], begin, None, [ticket, choice, opened], **QUIET)
     return asked.then(decode, [ticket, *form.inputs], [view, form.message], concurrency_limit=None, api_name="live", **hidden)
 
 

@@ -16,14 +16,17 @@ SCRIPTS = ("view-words.js", "view-data.js", "view-place.js", "view-fan.js", "vie
 
 MESSAGE_SCRIPT = """
 const line = element.querySelector('.tv-message');
-const show = () => {
+const show = first => {
   const value = typeof props.value === 'string' ? props.value : '';
   line.textContent = value.replace(/^(ok|busy|error):/, '');
   line.dataset.kind = (value.match(/^(ok|busy|error):/) || ['', ''])[1];
   line.hidden = !line.textContent;
+  // An answer is brought into sight; in the next painting, when the line has its room.
+  if (first !== true && ['ok', 'error'].includes(line.dataset.kind)) requestAnimationFrame(
+    () => { if (line.getBoundingClientRect().right > 0) line.scrollIntoView({block: 'nearest'}); });  // not in a closed sidebar
 };
 watch('value', show);
-show();
+show(true);
 """
 
 

@@ -156,6 +156,22 @@ def test_turned_and_presented(visit):
     page.keyboard.press("p")
     assert not page.is_visible(".tab-wrapper") and page.is_visible(".tv-say")
     page.wait_for_function("location.hash.includes('present')")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    assert now(page)["pin"] is None and not page.is_visible(".tab-wrapper"), "the first Esc unpins"
+    page.keyboard.press("Escape")
+    assert page.is_visible(".tab-wrapper"), "the second leaves"
+
+
+@pytest.mark.parametrize("width, height", [(1440, 900), (1280, 800)])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_sentence_is_whole_when_presenting(visit, width, height, language):
+    page = visit.open(f"#lang={language}", width=width, height=height)
+    page.keyboard.press("p")
+    over = "(e => e.scrollHeight - e.clientHeight)(document.querySelector('.tv-say .inner'))"
+    for _ in range(16):
+        assert page.evaluate(over) <= 0, sentence(page)
+        page.keyboard.press("ArrowRight")
 
 
 def test_click_pins_and_escape_clears(visit):
@@ -267,10 +283,12 @@ def test_a_wrong_file_gets_a_sentence_and_the_run_stays(visit, folder):
     page = visit.open()
     bad = folder / "bad.json"
     bad.write_text('{"format": "eagle2-trace", "schema_version": 9, "rounds": []}')
+    open_sidebar(page)
     page.set_input_files("input[type=file]", str(bad))
-    page.wait_for_selector(".tv-message[data-kind=error]", state="attached")
-    assert "schema_version" in page.text_content(".tv-message")
+    page.wait_for_selector("#tv-opened .tv-message[data-kind=error]")
+    assert "schema_version" in page.text_content("#tv-opened")
     assert now(page)["rounds"] == 4
+    page.wait_for_function("(r => r.top >= 0 && r.bottom <= innerHeight + 1)(document.querySelector('#tv-opened').getBoundingClientRect())")
 
 
 def test_save_gives_the_trace_back(visit, folder):
@@ -342,8 +360,8 @@ def test_live_decoding_streams_stops_and_tells_errors(visit):
     page = visit.open()
     open_sidebar(page)
     page.get_by_role("button", name="Decode", exact=True).click()  # a chat, but this tokenizer has no template
-    page.wait_for_selector(".tv-message[data-kind=error]", timeout=60000)
-    assert "chat template" in page.text_content(".tv-message") and now(page)["rounds"] == 4, "the last good run stays"
+    page.wait_for_selector("#tv-message [data-kind=error]", timeout=60000)
+    assert "chat template" in page.text_content("#tv-message") and now(page)["rounds"] == 4, "the last good run stays"
 
     page.get_by_label("As a chat message").uncheck()
     page.get_by_label("Prompt", exact=True).fill("abcdefgh")
@@ -360,6 +378,6 @@ def test_live_decoding_streams_stops_and_tells_errors(visit):
     page.wait_for_function(f"document.querySelector('.tv').treeviz.data.rounds > {rounds}")
     assert now(page)["round"] == 0 and now(page)["frame"] == 0, "new rounds do not move what one looks at"
     page.get_by_role("button", name="Stop", exact=True).click()
-    page.wait_for_selector(".tv-message[data-kind=ok]")
+    page.wait_for_selector("#tv-message [data-kind=ok]")
     assert page.evaluate("document.querySelector('.tv').treeviz.data.footer.output.finish_reason") == "cancelled"
     assert "stopped" in page.text_content(".tv-pills")
