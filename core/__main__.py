@@ -15,7 +15,7 @@ if __name__ == "__main__":
 from .errors import UserError
 from .flags import add_pair, add_settings, add_training, config_of, pair_of, progress_line
 from .run import run_command
-from .show import round_lines, summary_lines
+from .show import counted, round_lines, summary_lines
 from .trace import Trace, TraceError
 
 
@@ -104,7 +104,8 @@ def check_trace_command(args: argparse.Namespace) -> int:
     except TraceError as error:
         print(error)
         return 1
-    print(f"{args.file} is a sound trace: {trace.summary.rounds} rounds, {trace.summary.new_tokens} new tokens.")
+    print(f"{args.file} is a sound trace: {counted(trace.summary.rounds, 'round')}, "
+          f"{counted(trace.summary.new_tokens, 'new token')}.")
     return 0
 
 

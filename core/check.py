@@ -7,6 +7,7 @@ import torch
 from .config import DecodeConfig
 from .decoder import plain
 from .pair import Pair
+from .show import counted
 
 
 def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool = False) -> dict:
@@ -27,15 +28,16 @@ def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: li
         if place == len(token_ids):
             if cancelled or no_room:
                 break
-            return _differs(place, f"this run ended after {place} tokens, plain decoding goes on with token {token}")
+            return _differs(place, f"this run ended after {counted(place, 'token')}, plain decoding goes on with "
+                                   f"token {token}")
         if token != token_ids[place]:
             return _differs(place, _near_tie(pair, logits, place, token, token_ids[place]))
         compared += 1
     if compared < len(token_ids):
-        return _differs(compared, f"plain decoding ended after {compared} tokens, this run goes on with token "
+        return _differs(compared, f"plain decoding ended after {counted(compared, 'token')}, this run goes on with token "
                                   f"{token_ids[compared]}")
     return {"lossless": True, "first_difference": None,
-            "note": f"{compared} tokens equal to plain greedy decoding of the same target"}
+            "note": f"{counted(compared, 'token')} equal to plain greedy decoding of the same target"}
 
 
 def _differs(place: int, note: str) -> dict:

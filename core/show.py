@@ -20,6 +20,16 @@ def visible(trace: Trace, token_id: int) -> str:
     return "".join(GLYPHS.get(c, c if c.isprintable() else f"\\u{ord(c):04x}") for c in text) or "(empty)"
 
 
+def counted(number: int, what: str) -> str:
+    """1 round, 2 rounds."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _fixed(number: float, places: int) -> str:
+    """With so many decimals, and no minus before a zero."""
+    return f"{round(number, places) + 0.0:.{places}f}"
+
+
 def round_lines(trace: Trace, index: int) -> Iterator[str]:
     """The lines that tell round `index`, counted from 0. Raises UserError where there is no such round."""
     if not 0 <= index < len(trace.rounds):
@@ -28,7 +38,8 @@ def round_lines(trace: Trace, index: int) -> Iterator[str]:
     r = trace.rounds[index]
     kept = len(r.tree.candidate) - 1
     yield (f"Round {index + 1} of {len(trace.rounds)}: root {visible(trace, r.root)!r} at position {r.prefix_length}; "
-           f"{len(r.candidates.token)} candidates in {len(r.layers)} layers, {kept} kept, cut-off {r.tree.cutoff:.3f}")
+           f"{counted(len(r.candidates.token), 'candidate')} in {counted(len(r.layers), 'layer')}, {kept} kept, "
+           f"cut-off {_fixed(r.tree.cutoff, 3)}")
     yield "   row  cand     p  score  target says"
     yield from _tree_lines(trace, r)
     yield from _verdict(trace, r)
@@ -44,7 +55,7 @@ def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
     while stack:
         row, indent = stack.pop()
         candidate = r.tree.candidate[row]
-        p, score = (f"{math.exp(r.candidates.log_prob[candidate - 1]):.2f}", f"{r.candidates.score[candidate - 1]:6.2f}") \
+        p, score = (f"{math.exp(r.candidates.log_prob[candidate - 1]):.2f}", _fixed(r.candidates.score[candidate - 1], 2).rjust(6)) \
             if candidate else ("    ", "      ")
         mark = "✓" if row in accepted else "✗" if row in tried or (
             not r.accept.tests and r.tree.parent[row] in accepted) else " "
@@ -70,7 +81,7 @@ def _verdict(trace: Trace, r: Round) -> Iterator[str]:
         why = f"after {last!r} the target wants {bonus!r}; the tree offers {', '.join(map(repr, offered[:5]))}"
         why += " and more" if len(offered) > 5 else ""
     yield f"Accepted {r.accept.length}: {path}. Bonus {bonus!r}: {why}."
-    yield (f"Cache: {r.cache.length_before} rows + rows {r.cache.kept} of the tree = {r.cache.length_after}; "
+    yield (f"Cache: {counted(r.cache.length_before, 'row')} + rows {r.cache.kept} of the tree = {r.cache.length_after}; "
            f"{len(tokens) - len(r.cache.kept)} dropped.")
 
 
@@ -79,7 +90,7 @@ def summary_lines(trace: Trace) -> Iterator[str]:
     c, s = trace.config, trace.summary
     yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; top_k {c['top_k']}, depth {c['depth']}, "
            f"total_tokens {c['total_tokens']}, temperature {c['temperature']:g}; ended by {trace.output.finish_reason}")
-    yield (f"{s.new_tokens} new tokens in {s.rounds} rounds (one pass of the target each); "
+    yield (f"{counted(s.new_tokens, 'new token')} in {counted(s.rounds, 'round')} (one pass of the target each); "
            f"tau {s.tau:.2f} = mean accepted drafted tokens + 1")
     yield f"lossless: {'not checked' if trace.check.lossless is None else 'yes' if trace.check.lossless else 'NO'}" \
           f" ({trace.check.note})"

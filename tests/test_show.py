@@ -6,7 +6,7 @@ import pytest
 from trace_maker import WORDS, make_trace
 
 from core.errors import UserError
-from core.show import round_lines, summary_lines, visible
+from core.show import counted, round_lines, summary_lines, visible
 
 GREEDY, SAMPLED = make_trace(), make_trace(temperature=1.0, rounds=20)
 ROW = re.compile(r"^(.) {1,4}(\d+) +(\d+)  ([ .\d]{4})  ([ .\-\d]{6})  ( *)(\S.*?)  → (\S.*)$")
@@ -112,3 +112,18 @@ def test_the_summary_defines_its_numbers():
     for lossless, first, said in ((True, None, "yes"), (False, 3, "NO")):
         document["check"] = {"lossless": lossless, "first_difference": first, "note": "why"}
         assert list(summary_lines(type(GREEDY).from_dict(document)))[-1] == f"lossless: {said} (why)"
+
+
+def test_one_is_no_plural_and_zero_has_no_sign():
+    assert [counted(n, "round") for n in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]
+    document = make_trace(rounds=1).to_dict()
+    document["output"]["token_ids"] = document["output"]["token_ids"][:1]
+    document["summary"]["new_tokens"] = document["config"]["max_new_tokens"] = 1
+    trace = type(GREEDY).from_dict(document)
+    assert list(summary_lines(trace))[1].startswith("1 new token in 1 round (one pass")
+    candidates = trace.rounds[0].candidates
+    first = candidates.score[0]
+    candidates.score[0] = -0.001
+    lines = list(round_lines(trace, 0))
+    candidates.score[0] = first
+    assert any("   0.00  " in line for line in lines[2:]) and not any("-0.00" in line for line in lines)
