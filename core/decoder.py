@@ -82,6 +82,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
     # The head sees one token further than its feature: beside the feature of token i it reads token i + 1. So what is
     # fresh for it is the prompt without its first token, and the root; in later rounds, the path and the next root.
+    # `features` has a row for each of them: the prompt's tokens now, later the path's rows, old root first.
     fresh = torch.cat([prompt[1:], torch.tensor([root])])
     yield Prefilled(tick.lap("prefill"))
 
@@ -242,14 +243,22 @@ def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None
         raise DecodeError(f"depth is {config.depth}, but the context of {pair.name} is {context} tokens and a round needs "
                           f"depth + 2 of them beside the prompt; lower depth to {max(context - 3, 0)} or less.")
     if len(prompt_ids) > room:
-        raise DecodeError(f"The prompt has {len(prompt_ids)} tokens, but the context of {pair.name} is {context} and a "
-                          f"round at depth {config.depth} needs {config.depth + 2} of it; shorten the prompt to "
-                          f"{room} tokens" + (" or lower depth." if config.depth else "."))
+        raise DecodeError(f"The prompt has {_count(len(prompt_ids))} tokens, but the context of {pair.name} is "
+                          f"{_count(context)} and a round at depth {config.depth} needs {config.depth + 2} of it; shorten the prompt to "
+                          f"{_count(room)} tokens" + (" or lower depth." if config.depth else "."))
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number > 9999 else str(number)
 
 
 def _capacity(pair: Pair, prompt_length: int, config: DecodeConfig) -> int:
     """Rows that either cache can need at once: all committed tokens and, behind them, what a round writes and drops:
-    the tree in the target's cache, the beams in the head's. One size serves both."""
+    the tree in the target's cache, the beams in the head's. One size serves both.
+
+    The head keeps one token fewer than the target (its rows are `fresh`: all but the prompt's first) and then reads
+    top_k beam nodes in each of depth passes; the last layer's children are scored, never read. So depth * top_k rows.
+    """
     committed = min(prompt_length + config.max_new_tokens + config.depth + 1, pair.target.context)
     return committed + max(config.total_tokens + 1, config.depth * config.top_k)
 

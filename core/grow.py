@@ -45,6 +45,7 @@ def grow_dynamic(drafter: Drafter, token_ids: Tensor, features: Tensor, config: 
             yield Layer(beam_ids, token, parent, log_prob, score, ids[:0])     # the last layer is not expanded
             return
         best = select(score, k)                                                # [k] places among k * k
+        # Not a mask over the k * k: ids[best] lists the next beam itself, best score first, which is its order as rows
         yield Layer(beam_ids, token, parent, log_prob, score, ids[best])
         row = best // k                                                        # the beam row each hangs off
         beam_ids, beam_token, beam_score, beam_feature = ids[best], token[best], score[best], out[row]

@@ -78,7 +78,8 @@ def accept_sampling(tree: Tree, distribution: Callable[[int], Tensor], chance: C
 
     distribution(row) -> [vocab]: the target's probabilities after that row, with temperature, top-p and top-k
     already applied; asked only for rows on the path. At each row the children are tried in descending draft
-    score; the bonus is drawn from the mass that the rejected ones leave.
+    score: siblings are created likeliest first (`tree.expand`), and rows keep that order. The bonus is drawn from
+    the mass that the rejected ones leave.
     """
     path, draws = [0], []
     while True:

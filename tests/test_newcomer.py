@@ -107,6 +107,8 @@ def test_a_prompt_in_another_language_works(capsys, tmp_path, prompt):
 def test_a_prompt_of_20_000_characters_says_the_limit(capsys):
     code, _, err = call(capsys, "run", *STORYBOOK, "--prompt", "Once upon a time, " * 1112)
     assert code == 2 and "the context of storybook is 1024" in err and "shorten the prompt to 1017 tokens" in err
+    code, _, err = call(capsys, "run", *STORYBOOK, "--prompt", "Once upon a time, " * 5000)
+    assert code == 2 and "has 25,001 tokens, but the context of storybook is 1024" in err, err
 
 
 # -- traces from elsewhere --------------------------------------------------------------------------------------------
