@@ -58,9 +58,9 @@ def test_a_file_that_breaks_the_viewer_is_one_sentence(tmp_path, monkeypatch):
     from treeviz import gallery
     make_trace(rounds=1).save(tmp_path / "run.jsonl")
     monkeypatch.setattr(gallery, "page_lines", lambda *_: 1 / 0)
-    with pytest.raises(TraceError, match="run.jsonl cannot be shown"):
+    with pytest.raises(TraceError, match=r"run\.jsonl cannot be shown"):
         gallery.lines_of_file(tmp_path / "run.jsonl")
-    with pytest.raises(TraceError, match="run.jsonl cannot be shown"):
+    with pytest.raises(TraceError, match=r"run\.jsonl cannot be shown"):
         gallery.lines_of(tmp_path / "run.jsonl")
 
 

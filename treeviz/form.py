@@ -27,15 +27,16 @@ from .view import message_view
 QUIET = dict(queue=False, show_progress="hidden", api_visibility="private")
 # The slider ends at the number of candidates. Told to the browser only: what gradio knows the end of, it guards by itself.
 # A number that is being typed ("1" on the way to "12") takes nothing away: the total that was chosen comes back.
-LIMIT = """(k, d, n) => {
+LIMIT = f"""(k, d, n) => {{
+  const bounds = [{list(BOUNDS["top_k"])}, {list(BOUNDS["depth"])}];""" """
   const whole = (x, low, high) => Number.isInteger(x) && x >= low && x <= high;
-  if (!whole(k, %d, %d) || !whole(d, %d, %d)) return {__type__: 'update'};
+  if (!whole(k, ...bounds[0]) || !whole(d, ...bounds[1])) return {__type__: 'update'};
   const maximum = k + d * k * k, chosen = globalThis.treevizTotal ??= {};
   if (!whole(n, 1, Infinity)) return {__type__: 'update', maximum};
   if (n !== chosen.shown) chosen.wanted = n;
   chosen.shown = Math.min(chosen.wanted, maximum);
   return {__type__: 'update', maximum, value: chosen.shown};
-}""" % (*BOUNDS["top_k"], *BOUNDS["depth"])
+}"""
 PRESETS = [("the paper’s", "paper"), ("for a CPU", "cpu")]
 
 

@@ -28,7 +28,7 @@ def _visible(char: str) -> str:
     if char < " ":
         return chr(0x2400 + ord(char))
     nothing = ord(char) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(char) <= 0xFDEF  # no characters: an SVG may not hold them
-    if nothing or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") and char not in "\u200d\ufe0f":
+    if nothing or (unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") and char not in "\u200d\ufe0f"):
         return f"⟨U+{ord(char):04X}⟩"
     return char
 
