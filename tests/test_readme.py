@@ -72,7 +72,7 @@ def test_every_command_and_flag_exists():
     for name, flags in named:
         assert set(flags) <= flags_of(name), name
     everywhere = set().union(*(flags_of(name) for name, _ in named), app.flags()._option_string_actions)
-    others = {"--index-url", "--nproc-per-node"}  # pip's and torchrun's
+    others = {"--index-url", "--nproc-per-node", "--stories"}  # pip's, torchrun's and core.storybook's
     assert set(re.findall(r"(?<![-\w])--[a-z][a-z-]+", BODY)) <= everywhere | others
 
 
