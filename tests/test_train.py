@@ -234,7 +234,7 @@ def test_imported_text(tmp_path):
     with pytest.raises(UserError, match="line 1 "):
         import_text(tmp_path / "b.jsonl", Bytes(), 16, tmp_path)
     (tmp_path / "c.txt").write_text("short")
-    with pytest.raises(UserError, match="holds 6 tokens.*two rows of 16 .* a text of 32 tokens"):
+    with pytest.raises(UserError, match=r"holds 6 tokens.*two rows of 16 .* a text of 32 tokens"):
         import_text(tmp_path / "c.txt", Bytes(), 16, tmp_path)
     assert shard_paths([tmp_path]) == [tmp_path / "text-00000.npz", tmp_path / "text-00001.npz"], "nothing else is left"
 
