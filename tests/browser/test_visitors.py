@@ -205,15 +205,15 @@ def test_a_run_in_a_hidden_tab_is_whole_when_the_tab_is_shown_again(visit):
     page.get_by_label("As a chat message").uncheck()
     page.get_by_label("Prompt", exact=True).fill("abcdefgh")
     page.locator(".tv-form button.label-wrap").last.click()
-    page.get_by_label("number input for max_new_tokens").fill("150")
+    page.get_by_label("number input for max_new_tokens").fill("300")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Decode", exact=True).click()
-    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds > 1 && !document.querySelector('.tv').treeviz.data.footer")
+    page.wait_for_selector(".tv-message[data-kind=busy]")
     tab = page.context.new_cdp_session(page)
     tab.send("Page.setWebLifecycleState", {"state": "frozen"})  # what a browser does to a tab that nobody sees
     other = Visitor(visit.address)  # its turn comes when the hidden run has ended
     assert outcome(list(other.decode(**SMALL, Prompt="Once", max_new_tokens=4))[-1])[1] == "ok:Done."
     tab.send("Page.setWebLifecycleState", {"state": "active"})
     page.wait_for_function("document.querySelector('.tv').treeviz.data.footer")
-    assert page.evaluate("document.querySelector('.tv').treeviz.data.footer.output.token_ids.length") == 150
+    assert page.evaluate("document.querySelector('.tv').treeviz.data.footer.output.token_ids.length") == 300
     page.wait_for_selector(".tv-message[data-kind=ok]")
