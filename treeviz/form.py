@@ -53,8 +53,11 @@ class Form:
         self.pair.input(self._choose_pair, [self.pair, self.preset],
                         [self.pair, self.chat, self.prompt, self.ideas, self.preset, *self.shape], **QUIET)
         self.preset.input(self._choose_tree, [self.pair, self.preset], self.shape, **QUIET)
-        gr.on([self.top_k.change, self.depth.change], None, [self.top_k, self.depth, self.total], self.total, js=LIMIT, **QUIET)
-        gr.on([part.change for part in self.shape], self._name_tree, [self.pair, *self.shape], self.preset, **QUIET)
+        # always_last: a change that comes while the one before is answered counts too
+        gr.on([self.top_k.change, self.depth.change], None, [self.top_k, self.depth, self.total], self.total, js=LIMIT,
+              trigger_mode="always_last", **QUIET)
+        gr.on([part.change for part in self.shape], self._name_tree, [self.pair, *self.shape], self.preset,
+              trigger_mode="always_last", **QUIET)
 
     @property
     def inputs(self) -> list:
