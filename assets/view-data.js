@@ -47,7 +47,6 @@ TV.Data = class {
 
   get rounds() { return this.lines.length; }
   label(token) { return this.labels[token] ?? `#${token}`; }
-  special(token) { return false; }
 
   round(i) {
     return this.models[i] ??= new TV.Round(this, this.lines[i]);

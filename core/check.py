@@ -22,7 +22,7 @@ def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: li
     if not token_ids:
         return {"lossless": None, "first_difference": None, "note": "nothing was decoded"}
     # As in decoder.rounds: the last token emitted is a root that no cache holds yet
-    no_room = len(prompt_ids) + len(token_ids) - 1 + config.depth + 2 > pair.target.context
+    no_room = len(prompt_ids) + len(token_ids) - 1 + config.positions > pair.target.context
     compared = 0
     for place, (logits, token) in enumerate(plain(pair, prompt_ids, config)):
         if place == len(token_ids):

@@ -82,6 +82,11 @@ class DecodeConfig:
         return candidate_count(self.top_k, self.depth)
 
     @property
+    def positions(self) -> int:
+        """What a round may take of the context: the root, and a node in each of depth + 1 layers."""
+        return self.depth + 2
+
+    @property
     def greedy(self) -> bool:
         """Below this temperature the softmax is one-hot in float32 anyway (the reference's own threshold)."""
         return self.temperature <= 1e-5

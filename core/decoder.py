@@ -89,7 +89,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     index = 0
     while not output.stopped_by(root):
         n = cache.length  # the root is not among these rows: the target has said it, but reads it with the tree
-        if n + config.depth + 2 > target.context:  # the deepest node's position must exist
+        if n + config.positions > target.context:  # the deepest node's position must exist
             output.finish("context", root)
             break
         yield Started(index, n, root)
@@ -238,13 +238,13 @@ def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None
         raise DecodeError(f"draft_vocab is {config.draft_vocab}, but the head of {pair.name} ranks "
                           f"{len(pair.head.frequent) or 'no'} tokens by frequency; give "
                           + (f"at most {len(pair.head.frequent)}, or 0." if pair.head.frequent else "0 (all tokens)."))
-    room = context - config.depth - 2
+    room = context - config.positions
     if room < 1:
         raise DecodeError(f"depth is {config.depth}, but the context of {pair.name} is {context} tokens and a round needs "
                           f"depth + 2 of them beside the prompt; lower depth to {max(context - 3, 0)} or less.")
     if len(prompt_ids) > room:
         raise DecodeError(f"The prompt has {_count(len(prompt_ids))} tokens, but the context of {pair.name} is "
-                          f"{_count(context)} and a round at depth {config.depth} needs {config.depth + 2} of it; shorten the prompt to "
+                          f"{_count(context)} and a round at depth {config.depth} needs {config.positions} of it; shorten the prompt to "
                           f"{_count(room)} tokens" + (" or lower depth." if config.depth else "."))
 
 

@@ -10,6 +10,7 @@ should be. Measure again with `python -m core.linear`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Iterator
 
@@ -73,6 +74,7 @@ def speed_up(module: nn.Module) -> nn.Module:
     return module
 
 
+@functools.cache
 def _can_pack() -> bool:
     """oneDNN's linear is an internal operator of PyTorch: where it is missing or has changed, we do without."""
     if not torch.backends.mkldnn.is_available():

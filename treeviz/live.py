@@ -26,9 +26,9 @@ from core.trace import Trace
 from . import space
 from .choices import Source, pairs_on_offer
 from .lines import PageLines
+from .turns import PULSE
 
 KEPT = 2      # pairs in memory, the last ones used; one that wants a GPU is alone
-PULSE = 0.25  # seconds after which a waiting run looks up
 KINDS = {CacheCommitted: {"round": True}, RunFinished: {"end": True}}
 
 
