@@ -60,7 +60,7 @@ def make_live_pair(folder):
 
 @pytest.fixture(scope="session")
 def server(folder):
-    """(address, process) of `python app.py` on a made-up run of four rounds."""
+    """(address, process) of the app on a made-up run of four rounds, decoding slowly enough to be watched."""
     make_trace(rounds=4, top_k=4, depth=3, total_tokens=16).save(folder / "opening.json.gz")
     target, head = make_live_pair(folder)
     with socket.socket() as free:
@@ -68,8 +68,8 @@ def server(folder):
         port = free.getsockname()[1]
     with open(folder / "server.log", "w") as log:
         process = subprocess.Popen(
-            [sys.executable, "app.py", "--port", str(port), "--trace", str(folder / "opening.json.gz"), "--target", str(target),
-             "--draft", str(head), "--device", "cpu"], cwd=ROOT, stdout=log, stderr=log, env=os.environ | {"HF_HUB_OFFLINE": "1"})
+            [sys.executable, "-m", "tests.browser.slow_app", "--port", str(port), "--trace", str(folder / "opening.json.gz"),
+             "--target", str(target), "--draft", str(head), "--device", "cpu"], cwd=ROOT, stdout=log, stderr=log, env=os.environ | {"HF_HUB_OFFLINE": "1"})
     address = f"http://localhost:{port}/"
     for _ in range(240):
         try:
