@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from .frames import frames
 from .layout import boxes, layout
+from .phrases import phrase
 from .words import number, show
 
 INK, GRID = "#7d8590", "rgba(125,133,144,.25)"
@@ -96,59 +97,61 @@ def mask_figure(r, trace=None) -> go.Figure:
 
 # -- the run ---------------------------------------------------------------------------------------------------------
 
-def accepted_figure(trace) -> go.Figure:
+def accepted_figure(trace, language: str = "en") -> go.Figure:
     """Accepted length per round, the bonus on top of it."""
-    figure = _figure("Tokens per round", barmode="stack", showlegend=True)
+    figure = _figure(phrase("chart.rounds", language), barmode="stack", showlegend=True)
     x = [r.index + 1 for r in trace.rounds]
     texts = [_plain("".join(show(trace.token(t)) for t in r.committed[1:])) for r in trace.rounds]
-    figure.add_bar(x=x, y=[r.accept.length for r in trace.rounds], name="accepted", marker_color=BLUE, hovertext=texts)
-    figure.add_bar(x=x, y=[1] * len(x), name="bonus", marker_color=ORANGE, marker_pattern_shape="/",
-                   hovertext=[_label(trace, r.accept.bonus) for r in trace.rounds])
+    figure.add_bar(x=x, y=[r.accept.length for r in trace.rounds], name=phrase("chart.accepted", language),
+                   marker_color=BLUE, hovertext=texts)
+    figure.add_bar(x=x, y=[1] * len(x), name=phrase("chart.bonus", language), marker_color=ORANGE,
+                   marker_pattern_shape="/", hovertext=[_label(trace, r.accept.bonus) for r in trace.rounds])
     tau = trace.summary.tau
     figure.add_scatter(x=[0.5, len(x) + 0.5], y=[tau, tau], mode="lines", name=f"tau {tau:.2f}", hoverinfo="skip",
                        line=dict(color=GREEN, dash="dash", width=2.5))
-    figure.update_xaxes(title_text="round", range=[0.5, len(x) + 0.5])
-    figure.update_yaxes(title_text="tokens", dtick=1 if max(r.accept.length for r in trace.rounds) < 8 else None)
+    figure.update_xaxes(title_text=phrase("chart.round", language), range=[0.5, len(x) + 0.5])
+    figure.update_yaxes(title_text=phrase("chart.tokens", language),
+                        dtick=1 if max(r.accept.length for r in trace.rounds) < 8 else None)
     return figure
 
 
-def depth_figure(trace) -> go.Figure:
+def depth_figure(trace, language: str = "en") -> go.Figure:
     """The share of rounds that accepted at least that many drafted tokens."""
-    figure = _figure("Acceptance by depth")
+    figure = _figure(phrase("chart.depth", language))
     counts, rounds = trace.summary.accepted_by_depth, max(1, trace.summary.rounds)
     figure.add_bar(x=list(range(1, len(counts) + 1)), y=[n / rounds for n in counts], marker_color=GREEN,
-                   hovertext=[f"{n} of {rounds} rounds" for n in counts])
-    figure.update_xaxes(title_text="drafted tokens accepted, at least", dtick=1)
-    figure.update_yaxes(title_text="share of rounds", tickformat=".0%", range=[0, 1])
+                   hovertext=[phrase("chart.of", language, hits=n, rounds=rounds) for n in counts])
+    figure.update_xaxes(title_text=phrase("chart.least", language), dtick=1)
+    figure.update_yaxes(title_text=phrase("chart.share", language), tickformat=".0%", range=[0, 1])
     return figure
 
 
-def time_figure(trace) -> go.Figure:
+def time_figure(trace, language: str = "en") -> go.Figure:
     """Where the time of the rounds went."""
     seconds = trace.summary.seconds
-    parts = [("draft", "head: draft", PURPLE, ""), ("verify", "target: verify", BLUE, ""), ("tree", "tree: re-rank, flatten", INK, "/"),
-             ("accept", "accept", GREEN, "x"), ("commit", "commit", ORANGE, ".")]
+    parts = [("draft", PURPLE, ""), ("verify", BLUE, ""), ("tree", INK, "/"), ("accept", GREEN, "x"), ("commit", ORANGE, ".")]
     total = sum(seconds.get(key, 0) for key, *_ in parts) or 1.0
-    figure = _figure(f"Time of the rounds: {total:.1f} s on {_plain(trace.pair.device)}", barmode="stack", showlegend=True)
-    for key, name, colour, pattern in parts:
+    title = phrase("chart.time", language, seconds=total, device=_plain(trace.pair.device))
+    figure = _figure(title, barmode="stack", showlegend=True)
+    for key, colour, pattern in parts:
         share = seconds.get(key, 0) / total
-        figure.add_bar(x=[share], y=[""], orientation="h", name=f"{name} {share:.1%}", marker_color=colour,
-                       marker_pattern_shape=pattern, hovertext=f"{seconds.get(key, 0):.3f} s")
+        figure.add_bar(x=[share], y=[""], orientation="h", marker_color=colour, marker_pattern_shape=pattern,
+                       name=f"{phrase(f'chart.{key}', language)} {share:.1%}", hovertext=f"{seconds.get(key, 0):.3f} s")
     figure.update_xaxes(tickformat=".0%", range=[0, 1])
     figure.update_layout(legend=dict(y=-0.14, yanchor="top"), margin=dict(b=84))
     return figure
 
 
-def pace_figure(trace) -> go.Figure:
+def pace_figure(trace, language: str = "en") -> go.Figure:
     """Tokens written against passes of the target, beside plain decoding's one token a pass."""
-    figure = _figure("Tokens by passes of the target", showlegend=True)
+    figure = _figure(phrase("chart.pace", language), showlegend=True)
     total, y = 1, [1]
     for r in trace.rounds:
         total += r.accept.length + 1
         y.append(total)
     x = list(range(1, len(y) + 1))
     figure.add_scatter(x=x, y=y, mode="lines+markers", name="EAGLE-2", line=dict(color=BLUE, width=2.5), marker=dict(size=5))
-    figure.add_scatter(x=x, y=x, mode="lines", name="plain decoding", line=dict(color=INK, dash="dot"))
-    figure.update_xaxes(title_text="passes of the target, the prefill first")
-    figure.update_yaxes(title_text="tokens")
+    figure.add_scatter(x=x, y=x, mode="lines", name=phrase("chart.plain", language), line=dict(color=INK, dash="dot"))
+    figure.update_xaxes(title_text=phrase("chart.prefill", language))
+    figure.update_yaxes(title_text=phrase("chart.tokens", language))
     return figure
