@@ -28,7 +28,7 @@ TV.controls = {
     this.ref.treetools.append(this.buttons.direction, this.buttons.zoomOut, this.buttons.zoomIn, this.buttons.fit);
     this.buttons.order = this.button('order', '', () => this.set({order: this.state.order === 'tree' ? 'row' : 'tree'}), 'small');
     this.ref.paneltools.append(this.buttons.order);
-    this.buttons.lang = this.button('lang', 'EN 中文', () => this.set({lang: this.state.lang === 'en' ? 'zh' : 'en'}), 'pill');
+    this.buttons.lang = this.button('lang', 'EN 中文', () => { this.set({lang: this.state.lang === 'en' ? 'zh' : 'en'}); this.speak(); }, 'pill');
     this.buttons.present = this.button('present', '', () => this.set({present: !this.state.present}), 'pill');
     this.buttons.help = this.button('help', '?', () => this.help(), 'pill');
     const menu = TV.make('details', 'tv-menu'), summary = TV.make('summary', 'btn pill', '⋯'), list = TV.make('div', 'list');
@@ -102,6 +102,12 @@ TV.controls = {
   intro() {
     if (this.ref.intro.hidden) return;
     this.ref.intro.replaceChildren(...this.t('intro').map((text, i) => i % 2 ? TV.make('kbd', '', text) : text));
+  },
+
+  // The page around the view follows its language.
+  speak() {
+    document.documentElement.lang = this.state.lang;
+    this.trigger('language');
   },
 
   async copyLink() {

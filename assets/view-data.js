@@ -16,6 +16,7 @@ TV.num = (x, digits = 2) => {
   const text = Math.abs(x).toFixed(digits);
   return (x < 0 && Number(text) ? '\u2212' : '') + text;
 };
+TV.short = p => p >= 0.995 ? '1.0' : p < 0.005 ? '.00' : p.toFixed(2).slice(1);
 TV.quote = text => `\u201c${text}\u201d`;
 
 TV.Data = class {
@@ -76,6 +77,7 @@ TV.Round = class {
     }
     this.ranked = Array.from({length: this.count}, (_, i) => i + 1).sort((a, b) => c.score[b - 1] - c.score[a - 1] || a - b);
     this.rank = new Map(this.ranked.map((id, i) => [id, i + 1]));
+    this.present = [];
     this.states = this.page.frames.map(frame => TV.unpack(frame.states));
     this.bits = r.tree.mask.map(TV.bits);
     this.tests = new Map(r.accept.tests.map(test => [r.tree.candidate[test.node], test]));
@@ -100,6 +102,8 @@ TV.Round = class {
   logProb(id) { return this.raw.candidates.log_prob[id - 1]; }
   score(id) { return id ? this.raw.candidates.score[id - 1] : 0; }
   state(frame, id) { return this.states[frame][id]; }
+  // The candidates that exist in a frame, the best score first.
+  there(frame) { return this.present[frame] ??= this.ranked.filter(id => this.state(frame, id) !== '.'); }
   path(id) { const path = []; for (; id >= 0; id = this.parent[id]) path.push(id); return path.reverse(); }
   isBox(id) { return this.place.has(id); }
   candidate(id) { return id > 0 && id < this.bonus; }

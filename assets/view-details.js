@@ -1,7 +1,13 @@
 // What is known of one node, the sentence of the frame, and the source of its step.
 
 TV.Details = class {
-  constructor(view) { this.view = view; this.box = view.ref.details; }
+  constructor(view) {
+    this.view = view; this.box = view.ref.details;
+    this.box.addEventListener('click', event => {  // no hover here: it would change what is under the pointer
+      const link = event.target.closest('[data-node]');
+      if (link) view.pin(Number(link.dataset.node));
+    });
+  }
 
   // Waits for the frame that is painted next, so that a pointer passing over many tokens costs one.
   focus(m, focus, pin) { this.view.after('details', () => this.show(m, focus, pin)); }
@@ -11,7 +17,7 @@ TV.Details = class {
     const key = `${m.data.text.length} ${m.index} ${this.view.state.frame} ${shown} ${pin} ${focus === null} ${this.view.state.lang}`;
     if (key === this.key) return;
     this.key = key;
-    this.box.replaceChildren(...this.rows(m, shown));
+    TV.fill(this.box, this.rows(m, shown));
     this.box.classList.toggle('idle', focus === null);
   }
 
@@ -19,26 +25,20 @@ TV.Details = class {
     const d = this.view.t('d'), now = this.view.state.frame, row = m.rowOf.get(id), state = m.state(now, id);
     const kind = this.view.frame.kind, verified = ['verify', 'accept', 'commit'].includes(kind);
     const ranked = verified || kind === 'rerank' || kind === 'flatten', decided = kind === 'accept' || kind === 'commit';
-    const head = TV.make('div', 'tv-cardhead'), title = TV.make('h2', 'node'), where = TV.make('span', 'tv-unit');
-    const token = TV.make('bdi', 'tok', TV.quote(m.label(id)));
-    title.append(TV.make('i', `swatch s-${state}`), token);
-    where.textContent = `${d.id} ${m.tokens[id]}`;
-    head.append(title, where);
-    const out = [head], line = (...parts) => {
-      const p = TV.make('p');
-      for (const part of parts) p.append(part);
-      out.push(p);
-    };
-    const strong = text => TV.make('b', '', text), soft = text => TV.make('span', 'soft', text);
+    const strong = text => ['b', {}, text], soft = text => ['span', {class: 'soft'}, text];
+    const out = [['div', {class: 'tv-cardhead'},
+      ['h2', {class: 'node'}, ['i', {class: `swatch s-${state}`}], ['bdi', {class: 'tok'}, TV.quote(m.label(id))]],
+      ['span', {class: 'tv-unit'}, `${d.id} ${m.tokens[id]}`]]];
+    const line = (...parts) => out.push(['p', {}, ...parts]);
     if (id === 0) line(strong(d.root));
     if (id === m.bonus) line(strong(d.bonus));
     if (m.candidate(id)) {
       const rank = m.rank.get(id), cut = TV.num(m.raw.tree.cutoff), kept = row !== undefined;
-      const there = m.ranked.filter(other => m.state(now, other) !== '.');
       if (ranked) {
         line(strong(kept ? d.keptWord : d.prunedWord), ', ', kept ? d.kept(rank, m.count, cut)
           : m.score(id) >= m.raw.tree.cutoff ? d.cutTie(rank, m.count, cut) : d.cut(rank, m.count, cut));
       } else {
+        const there = m.there(now);
         line(strong(state === 'e' ? d.expandedWord : d.scoredWord), ', ', d.soFar(there.indexOf(id) + 1, there.length));
       }
       const path = m.path(id).slice(1), sum = path.map((node, i) => (i ? '\u2212 ' : '\u2212') + TV.num(-m.logProb(node))).join(' ');
@@ -48,7 +48,7 @@ TV.Details = class {
       line(soft(`${d.head} `), strong(Math.exp(m.logProb(id)).toFixed(2)), ...(target === null ? [] : [soft(`, ${d.target} `), strong(target.toFixed(2))]));
       if (ranked && row !== undefined) line(soft(d.row(id, row)), soft(`, ${d.position} ${m.raw.prefix_length} + ${m.depth(id)} = `), strong(String(m.raw.tree.position_ids[row])));
       else line(soft(`${d.onlyCandidate(id)}, ${d.layer(m.raw.candidates.layer[id - 1])}`));
-      if (ranked && row !== undefined) line(soft(`${d.looks} `), this.tokens(m, m.path(id)), soft(` ${d.plusPrefix}`));
+      if (ranked && row !== undefined) line(soft(`${d.looks} `), this.chain(m, m.path(id)), soft(` ${d.plusPrefix}`));
       if (decided && row !== undefined) line(this.verdict(m, id, row));
     } else if (id === 0 && ranked) {
       line(soft(`${this.view.t('row')} 0, ${d.position} `), strong(String(m.raw.tree.position_ids[0])));
@@ -58,71 +58,46 @@ TV.Details = class {
     const children = (m.children.get(id) || []).filter(child => m.state(now, child) !== '.');
     if (!verified && children.length) out.push(this.bars(d.children(children.length), children.map(child => ({
       label: m.label(child), p: Math.exp(m.logProb(child)), id: child, state: m.state(now, child)}))));
-    if (this.view.state.pin === null && this.view.state.hover === null) out.push(TV.make('p', 'hint', this.view.t('hoverNode')));
+    if (this.view.state.pin === null && this.view.state.hover === null) out.push(['p', {class: 'hint'}, this.view.t('hoverNode')]);
     return out;
   }
 
   verdict(m, id, row) {
     const d = this.view.t('d'), test = m.tests.get(id), parent = m.raw.tree.parent[row];
-    const node = (kind, text) => TV.make('b', kind, text);
-    if (test) return node(test.accepted ? 'yes' : 'no', (test.accepted ? '✓ ' + d.drawIn(TV.num(test.r), TV.num(test.p)) : '✕ ' + d.drawOut(TV.num(test.r), TV.num(test.p))));
-    if (m.onPath.has(id)) return node('yes', '✓ ' + d.accepted);
+    const say = (kind, text) => ['b', {class: kind}, text];
+    if (test) return test.accepted ? say('yes', '✓ ' + d.drawIn(TV.num(test.r), TV.num(test.p))) : say('no', '✕ ' + d.drawOut(TV.num(test.r), TV.num(test.p)));
+    if (m.onPath.has(id)) return say('yes', '✓ ' + d.accepted);
     const choice = TV.quote(m.choice(parent));
-    if (m.raw.accept.tests.length) return node('', d.sampledOff);
-    if (parent === m.raw.accept.bonus_from) return node('no', '✕ ' + d.mismatch(choice));
-    return node('', m.tokens[id] === m.raw.target.argmax[parent] ? d.offPathMatch : d.offPath(choice));
+    if (m.raw.accept.tests.length) return say('', d.sampledOff);
+    if (parent === m.raw.accept.bonus_from) return say('no', '✕ ' + d.mismatch(choice));
+    return say('', m.tokens[id] === m.raw.target.argmax[parent] ? d.offPathMatch : d.offPath(choice));
   }
 
-  tokens(m, ids) {
-    const box = TV.make('span', 'chain');
-    ids.forEach(id => {
-      const token = TV.make('bdi', 'tok link', m.label(id));
-      token.addEventListener('click', () => this.view.pin(id));
-      box.append(token, ' ');
-    });
-    return box;
+  chain(m, ids) {
+    return ['span', {class: 'chain'}, ...ids.flatMap(id => [['bdi', {class: 'tok link', 'data-node': id}, m.label(id)], ' '])];
   }
 
   bars(title, items) {
-    const box = TV.make('div', 'tv-probs');
-    box.append(TV.make('p', 'soft', title));
-    for (const item of items) {
-      const row = TV.make('div', `prob${item.id !== undefined ? ' link' : ''} s-${item.state || (item.id !== undefined ? 'k' : '')}`);
-      const bar = TV.make('i');
-      bar.style.width = Math.max(0.5, item.p * 100) + '%';
-      const track = TV.make('span', 'track');
-      track.append(bar);
-      row.append(TV.make('bdi', 'tok', item.label), track, TV.make('span', 'value', item.p.toFixed(2)));
-      if (item.id !== undefined) row.addEventListener('click', () => this.view.pin(item.id));
-      box.append(row);
-    }
-    return box;
+    return ['div', {class: 'tv-probs'}, ['p', {class: 'soft'}, title], ...items.map(({label, p, id, state}) => {
+      const there = id !== undefined, width = `width: ${Math.max(0.5, p * 100).toFixed(2)}%`;
+      return ['div', {class: `prob${there ? ' link' : ''} s-${state || (there ? 'k' : '')}`, ...(there ? {'data-node': id} : {})},
+        ['bdi', {class: 'tok'}, label], ['span', {class: 'track'}, ['i', {style: width}]], ['span', {class: 'value'}, p.toFixed(2)]];
+    })];
   }
 };
 
 TV.Saying = class {
   constructor(view) {
     this.view = view; this.box = view.ref.say; this.code = view.ref.code; this.listings = new Map();
-    this.box.addEventListener('pointerover', event => {
-      const token = event.target.closest('[data-node]');
-      if (token && event.pointerType !== 'touch') view.hover(Number(token.dataset.node));
-    });
-    this.box.addEventListener('pointerleave', () => view.hover(null));
-    this.box.addEventListener('click', event => {
-      const token = event.target.closest('[data-node]');
-      if (token) view.pin(Number(token.dataset.node));
-    });
+    TV.link(view, this.box);
   }
 
   frame(m, i) {
     const frame = m.frames[i];
-    this.box.replaceChildren(...frame.say[this.view.state.lang].map(part => {
-      if (typeof part === 'string') return document.createTextNode(part);
-      const token = TV.make('b', `tok link s-${m.state(i, part[1])}`);
-      token.append(TV.quote(part[0]));
-      token.dataset.node = part[1];
-      return token;
-    }));
+    const parts = frame.say[this.view.state.lang];
+    TV.fill(this.box, parts.map(part => typeof part === 'string' ? part
+      : ['b', {class: `tok link s-${m.state(i, part[1])}`, 'data-node': part[1]}, TV.quote(part[0])]));
+    this.length = parts.reduce((n, part) => n + (typeof part === 'string' ? part : part[0] + '  ').length, 0);
     this.size();
     const source = this.view.data.header.page.source[frame.code];
     TV.write(this.view.ref.file, source ? `${source.file}  ·  ${source.function}` : '');
@@ -137,7 +112,7 @@ TV.Saying = class {
   // A long sentence is written smaller; when presenting, where all is large, sooner.
   size() {
     const {lang, present} = this.view.state, most = (lang === 'zh' ? 130 : 235) - (present ? 30 : 0);
-    this.view.ref.saycard.classList.toggle('long', this.box.textContent.length > most);
+    this.view.ref.saycard.classList.toggle('long', this.length > most);
   }
 
   focus(focus) {

@@ -43,12 +43,7 @@ TV.paintScores = (panel, m) => {
   const got = TV.pen(panel, height);
   if (!got) return;
   const {pen, width, c} = got, left = 44, right = 8, top = 8, bottom = 22;
-  const key = `${m.data.text.length} ${m.index} ${now}`;
-  if (panel.thereKey !== key) {
-    panel.thereKey = key;
-    panel.there = m.ranked.filter(id => m.state(now, id) !== '.');
-  }
-  const there = panel.there, cutting = !['root', 'expand', 'select'].includes(frame.kind), cutoff = m.raw.tree.cutoff;
+  const there = m.there(now), cutting = !['root', 'expand', 'select'].includes(frame.kind), cutoff = m.raw.tree.cutoff;
   const low = Math.min(-1, m.score(m.ranked[m.count - 1])), floor = Math.max(low, cutoff * 2.2 - 1.5);
   const px = i => left + (there.length > 1 ? i / (there.length - 1) : 0.5) * (width - left - right);
   const py = score => top + (Math.max(score, floor) / floor) * (height - top - bottom);

@@ -11,8 +11,10 @@ TV.Panels = class {
       const tab = event.target.closest('[data-panel]');
       if (tab) view.set({panel: tab.dataset.panel === view.state.panel ? null : tab.dataset.panel});
     });
-    this.canvas = TV.make('canvas', 'tv-canvas');
+    this.canvas = TV.make('canvas', 'tv-canvas'); this.table = TV.make('div', 'tv-table');
     this.canvas.setAttribute('role', 'img');
+    this.body.append(this.canvas, this.table);
+    TV.link(view, this.table);
     this.canvas.addEventListener('pointermove', event => this.point(event));
     this.canvas.addEventListener('pointerdown', event => this.point(event));
     this.canvas.addEventListener('pointerleave', () => { this.cell = null; view.hover(null); });
@@ -32,27 +34,22 @@ TV.Panels = class {
     this.model = m;
     const names = ['scores', 'mask', 'rows', 'paths', ...(m.raw.accept.tests.length ? ['draws'] : []), 'cache'];
     const t = key => this.view.t(key), name = names.includes(this.name) ? this.name : 'mask';
-    const tabs = [names, name, this.view.state.panel, this.view.state.lang].join();
-    if (tabs !== this.tabs) this.view.ref.tabs.replaceChildren(...names.map(key => {
-      const tab = TV.make('button', `tab${key === name ? ' now' : ''}${key === this.view.state.panel ? ' held' : ''}`, t(key));
-      tab.dataset.panel = key; tab.setAttribute('role', 'tab'); tab.setAttribute('aria-selected', key === name);
-      return tab;
-    }));
-    this.tabs = tabs;
+    TV.fill(this.view.ref.tabs, names.map(key => ['button', {role: 'tab', 'data-panel': key, 'aria-selected': key === name,
+      class: `tab${key === name ? ' now' : ''}${key === this.view.state.panel ? ' held' : ''}`}, t(key)]));
     TV.write(this.view.ref.paneltitle, t('panelTitle')[name]);
     const entered = this.view.frame.kind === 'flatten' && name === 'mask' && this.last !== `${m.index} flatten`;
     this.last = `${m.index} ${this.view.frame.kind}`;
-    this.filled = Infinity;
-    this.shown = name; this.cell = null;
+    this.filled = Infinity; this.cell = null;
     this.view.ref.paneltools.hidden = name !== 'mask';
-    if (name === 'scores' || name === 'mask') {
-      if (this.canvas.parentNode !== this.body) this.body.replaceChildren(this.canvas);
-      if (entered && this.view.moves) this.fill();
-    } else {
-      this.body.replaceChildren(this[name](m));
-      const best = this.body.querySelector('.best'), box = this.body.firstChild;
-      if (best) this.view.after('best', () => { box.scrollTop = best.offsetTop - 70; });
+    const painted = name === 'scores' || name === 'mask';
+    this.canvas.hidden = !painted; this.table.hidden = painted;
+    if (painted) { if (entered && this.view.moves) this.fill(); }
+    else {
+      TV.fill(this.table, this[name](m));
+      const best = this.table.querySelector('.best');
+      if (best || this.shown !== name) this.view.after('best', () => { this.table.scrollTop = best ? best.offsetTop - 70 : 0; });
     }
+    this.shown = name;
     this.paint();
   }
 
@@ -73,9 +70,10 @@ TV.Panels = class {
     this.focused = focus;
     this.canvas.dataset.row = m.rowOf.get(focus) ?? '';
     this.paint();
-    for (const row of this.body.querySelectorAll('[data-node]')) row.classList.toggle('me', Number(row.dataset.node) === focus);
+    if (this.table.hidden) return;
     const row = m.rowOf.get(focus);
-    for (const line of this.body.querySelectorAll('[data-path]')) {
+    for (const each of this.table.querySelectorAll('[data-node]')) each.classList.toggle('me', Number(each.dataset.node) === focus);
+    for (const line of this.table.querySelectorAll('[data-path]')) {
       line.classList.toggle('on', row !== undefined && m.raw.tree.retrieve_indices[line.dataset.path].includes(row));
     }
   }
@@ -101,88 +99,53 @@ TV.Panels = class {
 
   // -- tables ----------------------------------------------------------------------------------------------------
 
-  table(className, head, rows) {
-    const box = TV.make('div', 'tv-tablebox'), table = TV.make('table', className), top = TV.make('tr');
-    for (const name of head) top.append(TV.make('th', name === this.view.t('sees') ? 'sr' : '', name));
-    const thead = TV.make('thead'), body = TV.make('tbody');
-    thead.append(top);
-    body.append(...rows);
-    table.append(thead, body);
-    box.append(table);
-    return box;
-  }
-
-  linked(row, id) {
-    row.dataset.node = id;
-    row.addEventListener('pointerenter', event => { if (event.pointerType !== 'touch') this.view.hover(id); });
-    row.addEventListener('pointerleave', () => this.view.hover(null));
-    row.addEventListener('click', () => this.view.pin(id));
-    return row;
+  grid(className, head, rows) {
+    return [['table', {class: className}, ['thead', {}, ['tr', {}, ...head.map(name => ['th', name === this.view.t('sees') ? {class: 'sr'} : {}, name])]],
+      ['tbody', {}, ...rows]]];
   }
 
   rows(m) {
     const t = m.raw.tree, w = key => this.view.t(key);
-    return this.table('rows', [w('row'), w('token'), w('candidate'), w('parent'), w('position'), w('says'), w('sees')],
+    return this.grid('rows', [w('row'), w('token'), w('candidate'), w('parent'), w('position'), w('says'), w('sees')],
       t.candidate.map((id, row) => {
-        const line = TV.make('tr', m.onPath.has(id) ? 'accepted' : '');
         const says = m.choice(row), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
-        for (const [text, kind] of [[row, ''], [m.label(id), 'tok'], [id || '–', ''], [row ? t.parent[row] : '–', ''],
-          [t.position_ids[row], ''], [(has ? '✓ ' : '') + says, has ? 'tok yes' : 'tok'],
-          [t.mask.map((_, i) => i).filter(i => m.sees(row, i)).join(', '), 'sr']]) line.append(TV.make('td', kind, String(text)));
-        return this.linked(line, id);
+        return ['tr', {class: m.onPath.has(id) ? 'accepted' : '', 'data-node': id}, ...[[row, ''], [m.label(id), 'tok'], [id || '–', ''],
+          [row ? t.parent[row] : '–', ''], [t.position_ids[row], ''], [(has ? '✓ ' : '') + says, has ? 'tok yes' : 'tok'],
+          [t.mask.map((_, i) => i).filter(i => m.sees(row, i)).join(', '), 'sr']].map(([text, kind]) => ['td', {class: kind}, String(text)])];
       }));
   }
 
   paths(m) {
     const t = m.raw.tree, width = t.retrieve_indices[0].length;
-    return this.table('paths', ['', ...Array.from({length: width}, (_, i) => String(i))], t.retrieve_indices.map((path, i) => {
-      const line = TV.make('tr', i === m.raw.accept.row ? 'best' : '');
-      line.dataset.path = i;
-      line.append(TV.make('th', '', String(i)));
-      path.forEach((row, column) => {
-        const id = row < 0 ? null : t.candidate[row];
-        const onPath = column < m.raw.accept.path.length && m.raw.accept.path[column] === row && row >= 0;
-        const cell = TV.make('td', row < 0 ? 'pad' : onPath ? 'yes' : '', row < 0 ? '−1' : String(row));
-        if (id !== null) { cell.title = m.label(id); cell.addEventListener('pointerenter', () => this.view.hover(id)); }
-        line.append(cell);
-      });
+    return this.grid('paths', ['', ...Array.from({length: width}, (_, i) => String(i))], t.retrieve_indices.map((path, i) => {
       const leaf = t.candidate[path.filter(row => row >= 0).pop()];
-      line.addEventListener('pointerleave', () => this.view.hover(null));
-      line.addEventListener('click', () => this.view.pin(leaf));
-      return line;
+      return ['tr', {class: i === m.raw.accept.row ? 'best' : '', 'data-path': i, 'data-node': leaf}, ['th', {}, String(i)], ...path.map((row, column) => {
+        if (row < 0) return ['td', {class: 'pad'}, '−1'];
+        const id = t.candidate[row], onPath = column < m.raw.accept.path.length && m.raw.accept.path[column] === row;
+        return ['td', {class: onPath ? 'yes' : '', title: m.label(id), 'data-node': id}, String(row)];
+      })];
     }));
   }
 
   draws(m) {
     const w = key => this.view.t(key), tree = m.raw.tree;
     let parent = null, left = 1;
-    return this.table('draws', ['', w('token'), 'p', 'r', w('left'), ''], m.raw.accept.tests.map((test, i) => {
+    return this.grid('draws', ['', w('token'), 'p', 'r', w('left'), ''], m.raw.accept.tests.map((test, i) => {
       if (tree.parent[test.node] !== parent) { parent = tree.parent[test.node]; left = 1; }
-      const id = tree.candidate[test.node], line = TV.make('tr', test.accepted ? 'accepted' : 'refused');
-      for (const [text, kind] of [[i + 1, ''], [m.label(id), 'tok'], [TV.num(test.p, 3), ''], [TV.num(test.r, 3), ''],
-        [TV.num(left, 3), ''], [test.accepted ? '✓ ' + w('stays') : '✕ ' + w('falls'), 'verdict']]) line.append(TV.make('td', kind, String(text)));
+      const id = tree.candidate[test.node], line = [[i + 1, ''], [m.label(id), 'tok'], [TV.num(test.p, 3), ''], [TV.num(test.r, 3), ''],
+        [TV.num(left, 3), ''], [test.accepted ? '✓ ' + w('stays') : '✕ ' + w('falls'), 'verdict']];
       left *= 1 - test.p;
-      return this.linked(line, id);
+      return ['tr', {class: test.accepted ? 'accepted' : 'refused', 'data-node': id}, ...line.map(([text, kind]) => ['td', {class: kind}, String(text)])];
     }));
   }
 
   cache(m) {
     const c = m.raw.cache, kept = new Set(c.kept), w = key => this.view.t(key);
-    const box = TV.make('div', 'tv-cache'), strip = TV.make('div', 'strip');
-    strip.append(TV.make('div', 'prefix', `${w('cacheBefore')} ${c.length_before}`));
-    m.raw.tree.candidate.forEach((id, row) => {
-      const cell = TV.make('div', `cell ${kept.has(row) ? 'kept' : 'dropped'}`, kept.has(row) ? '✓' : '');
-      cell.title = `${w('row')} ${row}: ${m.label(id)}`;
-      strip.append(this.linked(cell, id));
-    });
-    const after = TV.make('div', 'strip after');
-    after.append(TV.make('div', 'prefix', `${w('cacheBefore')} ${c.length_before}`));
-    for (const row of c.kept) {
-      const id = m.raw.tree.candidate[row];
-      after.append(this.linked(TV.make('div', 'cell kept wide', m.label(id)), id));
-    }
-    const arrow = TV.make('div', 'arrow', '↓');
-    box.append(strip, arrow, after);
-    return box;
+    const prefix = ['div', {class: 'prefix'}, `${w('cacheBefore')} ${c.length_before}`];
+    const before = m.raw.tree.candidate.map((id, row) => ['div', {class: `cell ${kept.has(row) ? 'kept' : 'dropped'}`,
+      title: `${w('row')} ${row}: ${m.label(id)}`, 'data-node': id}, kept.has(row) ? '✓' : '']);
+    const after = c.kept.map(row => m.raw.tree.candidate[row]).map(id => ['div', {class: 'cell kept wide', 'data-node': id}, m.label(id)]);
+    return [['div', {class: 'tv-cache'}, ['div', {class: 'strip'}, prefix, ...before], ['div', {class: 'arrow'}, '↓'],
+      ['div', {class: 'strip after'}, prefix, ...after]]];
   }
 };

@@ -2,6 +2,8 @@
 // Built once per round. A step changes classes and small texts only, so nothing jumps.
 
 TV.GLYPH = {a: '✓', x: '✕', b: '+', e: '▸'};
+// What the number in a box is, by frame.
+TV.UNIT = {root: 'p', expand: 'p', select: 'score', rerank: 'score', flatten: 'row', verify: 'choice', accept: 'target', commit: 'row'};
 
 TV.Tree = class {
   constructor(view) {
@@ -129,7 +131,7 @@ TV.Tree = class {
 
   // What stands at the right of a box, by frame.
   side(m, frame, id) {
-    const unit = TV.unitOf(frame.kind, m), row = m.rowOf.get(id);
+    const unit = TV.UNIT[frame.kind], row = m.rowOf.get(id);
     if (unit === 'choice') return row === undefined ? '' : '→' + TV.clip(m.choice(row), 6);
     if (id === 0 || id === m.bonus) return unit === 'row' && id === 0 ? '0' : '';
     if (unit === 'score' || unit === 'p' && m.depth(id) - 1 !== frame.layer) return TV.num(m.score(id));
@@ -281,11 +283,3 @@ TV.Tree = class {
     return g && this.svg.contains(g) ? Number(g.dataset.node ?? g.dataset.fan) : null;
   }
 };
-
-// Writes to the page only what is not there yet: most of a step changes little.
-TV.put = (node, name, value) => { if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value); };
-TV.write = (node, text) => { if (node.textContent !== text) node.textContent = text; };
-
-TV.unitOf = (kind, m) => ({root: 'p', expand: 'p', select: 'score', rerank: 'score', flatten: 'row', verify: 'choice',
-  accept: 'target', commit: 'row'})[kind];
-TV.short = p => p >= 0.995 ? '1.0' : p < 0.005 ? '.00' : p.toFixed(2).slice(1);

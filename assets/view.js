@@ -4,6 +4,7 @@ TV.mount = (element, props, watch, trigger) => {
   const view = new TV.View(element, trigger);
   watch('value', () => view.read(props.value));
   view.read(props.value);
+  if (view.state.lang !== 'en') view.speak();
 };
 
 TV.View = class {
@@ -113,7 +114,7 @@ TV.View = class {
 
   draw(what) {
     this.ref.empty.hidden = this.data.rounds > 0;
-    this.ref.empty.textContent = this.data.header ? this.t('waiting') : this.t('empty');
+    if (!this.data.rounds) TV.write(this.ref.empty, this.t(this.data.header ? 'waiting' : 'empty'));
     this.ref.root.classList.toggle('blank', !this.data.rounds);
     if (what === 'round') this.head();
     const m = this.model, s = this.state;
@@ -127,7 +128,7 @@ TV.View = class {
       const kind = this.frame.kind;
       this.tree.frame(m, s.frame);
       TV.write(this.ref.treetitle, this.t('title')[kind]);
-      TV.write(this.ref.unit, this.t('unit')[TV.unitOf(kind, m)]);
+      TV.write(this.ref.unit, this.t('unit')[TV.UNIT[kind]]);
       this.timeline.frame(m, s.frame); this.panels.frame(m); this.saying.frame(m, s.frame);
     }
     const focus = s.hover ?? s.pin;

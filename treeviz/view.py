@@ -11,14 +11,16 @@ from pathlib import Path
 import gradio as gr
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-SCRIPTS = ("view-words.js", "view-data.js", "view-place.js", "view-fan.js", "view-tree.js", "view-stream.js", "view-panels.js",
+SCRIPTS = ("view-words.js", "view-data.js", "view-fill.js", "view-place.js", "view-fan.js", "view-tree.js", "view-stream.js", "view-panels.js",
            "view-paint.js", "view-mask.js", "view-details.js", "view-export.js", "view.js", "view-controls.js")
 
+BETWEEN = "\x1f"  # the languages of a message
 MESSAGE_SCRIPT = """
 const line = element.querySelector('.tv-message');
 const show = first => {
   const value = typeof props.value === 'string' ? props.value : '';
-  line.textContent = value.replace(/^(ok|busy|error):/, '');
+  const [english, chinese = english] = value.replace(/^(ok|busy|error):/, '').split('\\x1f');
+  line.textContent = document.documentElement.lang === 'zh' ? chinese : english;
   line.dataset.kind = (value.match(/^(ok|busy|error):/) || ['', ''])[1];
   line.hidden = !line.textContent;
   // An answer is brought into sight; in the next painting, when the line has its room.
@@ -27,6 +29,7 @@ const show = first => {
 };
 watch('value', show);
 show(true);
+new MutationObserver(() => show(true)).observe(document.documentElement, {attributes: true, attributeFilter: ['lang']});
 """
 
 
@@ -46,6 +49,12 @@ def trace_view(lines: str = "", **settings) -> gr.HTML:
 
 
 def message_view(**settings) -> gr.HTML:
-    """One line of plain text for progress and errors: "ok:...", "busy:..." or "error:..."."""
+    """One line of plain text for progress and errors, in the language of the page: its value is a `message`."""
     return gr.HTML(value="", html_template='<div class="tv-message" role="status" hidden></div>',
                    css_template=_asset("message.css"), js_on_load=MESSAGE_SCRIPT, apply_default_css=False, **settings)
+
+
+def message(kind: str, said: dict[str, str]) -> str:
+    """What `message_view` shows; `kind` is "ok", "busy" or "error". In every language, so that a switch of the page's
+    language finds also what was said before it."""
+    return f"{kind}:{said['en']}{BETWEEN}{said['zh']}"
