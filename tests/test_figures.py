@@ -1,5 +1,7 @@
 """The plotly figures: they hold what the trace says, and hostile text stays text."""
 
+import re
+
 import pytest
 
 from tests.trace_maker import make_trace
@@ -30,6 +32,16 @@ def test_charts_add_up(trace):
     assert figures.pace_figure(trace).data[0].y[-1] == 1 + sum(r.accept.length + 1 for r in trace.rounds)
     assert abs(sum(bar.x[0] for bar in figures.time_figure(trace).data) - 1) < 1e-9
     assert figures.depth_figure(trace).data[0].y[0] <= 1
+
+
+def test_charts_in_chinese_show_the_same_numbers(trace):
+    for figure in (figures.accepted_figure, figures.depth_figure, figures.time_figure, figures.pace_figure):
+        english, chinese = figure(trace), figure(trace, "zh")
+        assert re.search("[一-鿿]", chinese.layout.title.text) and not re.search("[一-鿿]", english.to_json())
+        assert [(part.x, part.y) for part in english.data] == [(part.x, part.y) for part in chinese.data]
+    from treeviz.charts import definitions
+    numbers = [re.findall(r"\d+(?:\.\d+)?", definitions(trace, language)) for language in ("en", "zh")]
+    assert numbers[0] == numbers[1]
 
 
 def test_hostile_text():

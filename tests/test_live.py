@@ -1,6 +1,7 @@
 """The engine behind the page: what a run tells, where it can be broken off, which pairs stay in memory."""
 
 import json
+import re
 import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ PATIENCE = 60  # seconds that a test waits for what must happen
 @pytest.fixture(scope="module")
 def engine():
     engine = Engine(Source("storybook", device="cpu"))
-    assert next(iter(list(engine.load("storybook")))) == "Loading storybook."
+    assert next(iter(list(engine.load("storybook")))) == {"en": "Loading storybook.", "zh": "正在载入 storybook。"}
     assert list(engine.load("storybook")) == []
     return engine
 
@@ -45,7 +46,8 @@ def hooked(layer, work):
 
 def test_a_run_tells_its_rounds_as_they_come(engine):
     updates = list(engine.run(ask(), threading.Event()))
-    assert updates[0].note.startswith("Reading the prompt (") and updates[0].note.endswith(" tokens).")
+    assert re.fullmatch(r"Reading the prompt \(\d+ tokens\)\.", updates[0].note["en"])
+    assert re.fullmatch(r"正在读提示（\d+ 个词元）。", updates[0].note["zh"])
     lines = [update.lines for update in updates if update.lines]
     assert all(later.startswith(earlier) for earlier, later in zip(lines, lines[1:])), "it only grows"
     trace = trace_of(lines[-1])
@@ -85,9 +87,9 @@ def test_a_long_prompt_says_how_far_it_is(engine):
     heard = threading.Event()
     with hooked(layers(engine)[1], lambda: heard.wait(PATIENCE)):
         for update in engine.run(ask("a story " * 50), threading.Event()):
-            if "%" in update.note:
+            if update.note and "%" in update.note["en"]:
                 share = f"{1 / len(layers(engine)):.0%}"
-                assert update.note.startswith("Reading the prompt (") and update.note.endswith(f" tokens): {share}.")
+                assert update.note["en"].endswith(f" tokens): {share}.") and update.note["zh"].endswith(f"）：{share}。")
                 heard.set()
     assert heard.is_set()
 

@@ -17,7 +17,7 @@ def draw(trace, language: str = "en") -> None:
     for row in ((figures.accepted_figure, figures.depth_figure), (figures.time_figure, figures.pace_figure)):
         with gr.Row():
             for figure in row:
-                gr.Plot(figure(trace, language), show_label=False)
+                gr.Plot(figure(trace, language), show_label=False, min_width=300, elem_classes="tv-chart")  # on a phone, one below the other
 
 
 def definitions(trace, language: str = "en") -> str:

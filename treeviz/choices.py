@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from core.config import DecodeConfig, candidate_count
-from core.errors import UserError
 from core.fetch import offline
 from core.pairs import DEFAULT, PAIRS
 
+from .phrases import phrase, refusal, say
 from .space import zero
 
 SHAPE = ("top_k", "depth", "total_tokens", "draft_vocab")
@@ -53,21 +53,20 @@ def pairs_on_offer(source: Source) -> list[str]:
     return list(dict.fromkeys([source.name, *named]))
 
 
-def cost(name: str, loaded: bool = False) -> str:
+def cost(name: str, loaded: bool = False, language: str = "en") -> str:
     """What choosing a pair brings with it, in a line: said before it happens."""
     entry = PAIRS.get(name)
     if loaded:
-        return "Loaded: it decodes at once."
+        return phrase("cost.loaded", language)
     if entry is None:
-        return "Your pair. The first run loads it."
-    wants = " It wants a GPU." if entry.gpu else ""
+        return phrase("cost.yours", language)
+    wants = phrase("cost.gpu", language) if entry.gpu else ""
     if entry.here():
-        where = "On this machine" if entry.fetch else "In the repository"
-        return f"{where}; the first run loads it, which takes some seconds.{wants}"
+        return phrase("cost.machine" if entry.fetch else "cost.repository", language) + wants
     if offline():
-        return f"Not on this machine, and HF_HUB_OFFLINE keeps it from being fetched.{wants}"
-    terms = f" Licence: {entry.licence}." if entry.gpu else ""
-    return f"Not on this machine yet: the first run fetches {entry.fetch}, once.{wants}{terms}"
+        return phrase("cost.offline", language) + wants
+    terms = phrase("cost.licence", language, licence=entry.licence) if entry.gpu else ""
+    return phrase("cost.fetch", language, size=entry.fetch.replace(" to ", "–")) + wants + terms
 
 
 def chats(name: str) -> bool:
@@ -103,9 +102,9 @@ def config_of(values: dict) -> DecodeConfig:
     for name, value in values.items():
         low, high = BOUNDS[name]
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UserError(f"{name} is empty; give a number from {low} to {high:,}.")
+            raise refusal(say("error.blank", name=name, low=low, high=high))
         if not low <= value <= high:  # NaN is in no bounds either
-            raise UserError(f"{name} is {value:g}; give a number from {low} to {high:,}.")
+            raise refusal(say("error.bounds", name=name, value=value, low=low, high=high))
     whole = {name: int(value) for name, value in values.items() if name not in ("temperature", "top_p")}
     return DecodeConfig(**values | whole)
 
@@ -113,9 +112,9 @@ def config_of(values: dict) -> DecodeConfig:
 def request_of(pair: str, prompt: str, chat: bool, values: dict) -> dict:
     """A run as plain data: it may cross to another process. Raises UserError, one sentence."""
     if not isinstance(prompt, str):
-        raise UserError("The prompt is not text; type something to decode.")
+        raise refusal(say("error.prompt"))
     if len(prompt) > LONGEST:
-        raise UserError(f"The prompt has {len(prompt):,} characters; give {LONGEST:,} at most.")
+        raise refusal(say("error.long", n=len(prompt), most=LONGEST))
     return {"pair": pair, "prompt": prompt, "chat": bool(chat), "config": config_of(values).to_dict()}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from core.trace import Trace, TraceError
 
 from .lines import page_lines
+from .phrases import RECORDED, Said, refusal, say
 
 HOME = Path(__file__).resolve().parent.parent / "assets" / "traces"
 ENDINGS = (".json.gz", ".jsonl.gz", ".jsonl", ".json")
@@ -19,7 +20,12 @@ ENDINGS = (".json.gz", ".jsonl.gz", ".jsonl", ".json")
 class Recorded:
     name: str
     path: Path
-    sentence: str
+    said: Said  # one sentence, in every language
+
+    @property
+    def sentence(self) -> str:
+        """The English one: it also stands for the run where one is chosen."""
+        return self.said["en"]
 
 
 def recorded(extra: str | None = None) -> list[Recorded]:
@@ -29,10 +35,10 @@ def recorded(extra: str | None = None) -> list[Recorded]:
     except (OSError, ValueError):
         told = {}
     found = {_name(path): path for path in sorted(HOME.glob("*")) if path.name.endswith(ENDINGS) and _name(path) != "gallery"}
-    runs = [Recorded(name, found[name], told[name]) for name in told if name in found]
-    runs += [Recorded(name, path, name) for name, path in found.items() if name not in told]
+    listed = [*(name for name in told if name in found), *(name for name in found if name not in told)]
+    runs = [Recorded(name, found[name], _said(name, told.get(name, name))) for name in listed]
     if extra:
-        runs.insert(0, Recorded(_name(Path(extra)), Path(extra), f"Your file {Path(extra).name}"))
+        runs.insert(0, Recorded(_name(Path(extra)), Path(extra), say("recorded.yours", name=Path(extra).name)))
     return runs
 
 
@@ -49,7 +55,11 @@ def lines_of_file(path: str | Path, name: str = "") -> str:
     except TraceError:
         raise
     except Exception as error:  # whatever a stranger's file may do: the page goes on, and says so
-        raise TraceError(f"{path} cannot be shown ({type(error).__name__}); open another trace.") from error
+        raise refusal(say("error.file", path=path, error=type(error).__name__), TraceError) from error
+
+
+def _said(name: str, english: str) -> Said:
+    return {"en": english, "zh": RECORDED.get(name, english)}
 
 
 def _name(path: Path) -> str:

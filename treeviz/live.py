@@ -18,7 +18,6 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from core.config import DecodeConfig
-from core.errors import UserError
 from core.events import CacheCommitted, RunFinished, TraceBuilder
 from core.pairs import PAIRS
 from core.trace import Trace
@@ -26,6 +25,7 @@ from core.trace import Trace
 from . import space
 from .choices import Source, pairs_on_offer
 from .lines import PageLines
+from .phrases import Said, refusal, said_by, say
 from .turns import PULSE
 
 KEPT = 2      # pairs in memory, the last ones used; one that wants a GPU is alone
@@ -36,7 +36,7 @@ KINDS = {CacheCommitted: {"round": True}, RunFinished: {"end": True}}
 class Update:
     """What a run has to say: a line for the person waiting, or the page lines so far."""
 
-    note: str = ""
+    note: Said | None = None
     lines: str = ""
 
 
@@ -62,7 +62,7 @@ class Engine:
         """The name of a pair to load, the page's own where it is "". Raises UserError for one that is not on offer."""
         on_offer = pairs_on_offer(self.source)
         if name and name not in on_offer:
-            raise UserError(f'There is no pair "{name}" here; there is {", ".join(on_offer)}.')
+            raise refusal(say("error.pair", name=name, pairs=", ".join(on_offer)))
         return name or self.source.name
 
     def run(self, request: dict, stop: threading.Event) -> Iterator[Update]:
@@ -71,7 +71,7 @@ class Engine:
         `stop` ends the run at once or nearly so, and its trace says `cancelled`. A run that breaks off after its first
         round yields what it has, then raises. Until the first round is there, the last good run stays.
         """
-        page, told, shown, error, rounds, ended = PageLines(), [], "", "", 0, False
+        page, told, shown, error, rounds, ended = PageLines(), [], "", None, 0, False
         for note in self.load(request["pair"]):
             if stop.is_set():
                 return  # the loading goes on, and serves the next run
@@ -88,7 +88,7 @@ class Engine:
                     rounds, ended = rounds + ("round" in part), "end" in part
                     if rounds:
                         yield Update(lines=shown)
-                error = part.get("error", "")
+                error = part.get("error")
                 if stop.is_set():
                     break
         finally:
@@ -98,7 +98,7 @@ class Engine:
         if rounds or ended:
             yield Update(lines=shown)
         if error:
-            raise UserError(error)
+            raise refusal(error)
 
     def trace(self, request: dict) -> dict:
         """A whole run as the trace document. Raises UserError."""
@@ -107,41 +107,44 @@ class Engine:
         told = ""
         for part in self._decode(request):
             if "error" in part:
-                raise UserError(part["error"])
+                raise refusal(part["error"])
             told += part.get("line", "")
         return Trace.from_text(told).to_dict()
 
-    def load(self, name: str) -> Iterator[str]:
-        """Load a pair in a thread of its own, telling how it goes; "" when there is nothing new to tell."""
+    def load(self, name: str) -> Iterator[Said | None]:
+        """Load a pair in a thread of its own, telling how it goes; None when there is nothing new to tell."""
         if self.loaded(name):
             self._pairs.move_to_end(name)
             return
-        notes: queue.Queue[str | None] = queue.Queue()
+        notes: queue.Queue[Said | None] = queue.Queue()
         failure: list[Exception] = []
+
+        def tell(note: str, share: float | None = None):
+            notes.put(say("loading.note" if share is None else "loading.share", note=note, name=name, share=share))
 
         def work():
             try:
-                self._ensure(name, lambda message, _=None: notes.put(message))
+                self._ensure(name, tell)
             except Exception as error:  # handed to the waiting run below, whatever it is
                 failure.append(error)
             finally:
                 notes.put(None)
 
-        yield f"Loading {name}."
+        yield say("loading", name=name)
         threading.Thread(target=work, daemon=True).start()
         while True:
             try:
                 note = notes.get(timeout=PULSE)
             except queue.Empty:
-                yield ""
+                yield None
                 continue
             if note is None:
                 break
-            yield note + "."
+            yield note
         if failure:
             if isinstance(failure[0], ValueError):
                 raise failure[0]
-            raise UserError(f"{name} could not be loaded ({failure[0]}); look at the terminal for more.") from failure[0]
+            raise refusal(say("error.load", name=name, error=failure[0])) from failure[0]
 
     def _ensure(self, name: str, progress) -> None:
         with self._lock:
@@ -172,24 +175,23 @@ class Engine:
         try:
             ids = encode(watched.pair, request["prompt"], request["chat"])
             events = stream(watched.pair, ids, DecodeConfig.from_dict(request["config"]), request["prompt"])
-            reading = f"Reading the prompt ({len(ids):,} token{'s' if len(ids) > 1 else ''})"
-            yield {"note": reading + "."}
+            tokens = say("tokens", n=len(ids))
+            yield {"note": say("reading", tokens=tokens)}
             with closing(watched.look_up(events)) as heard:
                 for event in heard:
                     if event is None:
                         share = watched.share
-                        yield {} if share is None else {"note": f"{reading}: {share:.0%}."}
+                        yield {} if share is None else {"note": say("reading.share", tokens=tokens, share=share)}
                     elif line := builder.add(event):
                         yield {"line": line} | KINDS.get(type(event), {})
         except Exception as error:
             if builder.document.get("rounds"):
                 yield {"line": builder.cancel(), "end": True}
             if isinstance(error, ValueError):  # every error of the decoder is a sentence
-                yield {"error": str(error)}
+                yield {"error": said_by(error)}
             else:
                 traceback.print_exc()
-                yield {"error": f"The run broke off ({type(error).__name__}: {error}); try a shorter prompt or a smaller "
-                                "tree, and look at the terminal for more."}
+                yield {"error": say("error.run", error=f"{type(error).__name__}: {error}")}
 
 
 class _Stopped(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import gradio as gr
 
@@ -10,14 +11,18 @@ from core.trace import TraceError
 
 from . import charts
 from .choices import Source, request_of
-from .form import QUIET, Form
+from .form import AS_TYPED, QUIET, Form, heading
 from .gallery import lines_of, lines_of_file, recorded
 from .lines import trace_of
 from .live import Engine
+from .narrate import LANGUAGES
+from .phrases import said_by, say
+from .spoken import Spoken
 from .turns import Pace, Turns
-from .view import message_view, trace_view
+from .view import message, message_view, trace_view
 
 SAVE = "() => document.querySelector('.tv').treeviz.save()"
+LANGUAGE = "(_, ...others) => [document.documentElement.lang, ...others]"  # the view's switch writes it there
 STYLE = """<style>
 .gradio-container { overflow: clip !important; }  /* hidden would keep the sentence from staying in sight */
 .gradio-container .app { padding: 8px 20px 16px !important; }
@@ -67,34 +72,49 @@ def build_page(options: Options) -> gr.Blocks:
     """The Blocks of the whole page. Raises TraceError where the file to open with is not a trace."""
     runs = {run.sentence: run for run in recorded(options.trace)}
     first, opening = _opening(list(runs.values()), options.trace)
+    put = Spoken(options.source.name)
     with gr.Blocks(title="TreeViz", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as demo:
+        language = gr.Radio(list(LANGUAGES), value="en", visible=False)  # kept by the browser, so that none is behind it
         with gr.Sidebar(width=330, open=False) as side:
-            form = None if options.demo else Form(options.source, Engine(options.source))
-            gr.HTML("<h3>Recorded runs</h3>", padding=False)  # gr.Markdown would be one more script to load
-            choice = gr.Radio(list(runs), value=first, show_label=False, container=False)
-            message = message_view(elem_id="tv-opened")  # beside the buttons it answers to
+            form = None if options.demo else Form(options.source, Engine(options.source), put, language)
+            put(gr.HTML, says=heading("recorded"), padding=False)
+            choice = put(gr.Radio, says=lambda language, _: {"choices": [(run.said[language], name) for name, run in runs.items()]},
+                         value=first, show_label=False, container=False)
+            opened = message_view(elem_id="tv-opened")  # beside the buttons it answers to
             with gr.Row():
-                upload = gr.UploadButton("Open a trace", size="sm", min_width=90, file_types=[".json", ".gz", ".jsonl"])
-                save = gr.Button("Save this trace", size="sm", min_width=90)
+                upload = put(gr.UploadButton, says={"label": "open"}, size="sm", min_width=90, file_types=[".json", ".gz", ".jsonl"])
+                save = put(gr.Button, says={"value": "save"}, size="sm", min_width=90)
         with gr.Tabs():
-            with gr.Tab("Inside a round"):
+            with put(gr.Tab, says={"label": "tab.round"}):
                 view = trace_view(opening, elem_id="tv-view")
-            with gr.Tab("The whole run") as run_tab:
-                @gr.render(inputs=view, triggers=[run_tab.select], show_progress="hidden")
-                def show(lines):
-                    charts.draw(trace_of(lines) if lines else None)
+            with put(gr.Tab, says={"label": "tab.run"}) as run_tab:
+                @gr.render(inputs=[view, language], triggers=[run_tab.select], show_progress="hidden")
+                def show(lines, language):
+                    charts.draw(trace_of(lines) if lines else None, language)
 
         hidden = dict(show_progress="hidden", api_visibility="private")
-        _open_recorded(runs, upload, choice, view, message, hidden)
+        _speak(put, view, language, form)
+        _open_recorded(runs, upload, choice, view, opened, hidden)
         save.click(None, None, None, js=SAVE, api_visibility="private")
         if form:
             turns = Turns()
-            ran = _decode_live(form, turns, choice, message, view, hidden)
-            ran.then(form.refresh, form.pair, form.pair, **QUIET)
-            side.expand(form.refresh, form.pair, form.pair, **QUIET)
+            ran = _decode_live(form, turns, choice, opened, view, hidden)
+            for asked in (ran.then, side.expand):
+                asked(form.refresh, [form.pair, language], form.pair, **QUIET)
             demo.unload(_leave(turns))
             _api(form.engine, turns)
     return demo
+
+
+def _speak(put: Spoken, view, language, form: Form | None) -> None:
+    """The page follows the view's switch of language: every word of it, and nothing else."""
+
+    def speak(language, pair=""):
+        return [language, *(gr.update(**words) for words in put.words(language, pair))]
+
+    # always_last: of two quick switches, the second counts
+    view.language(speak, [language, *([form.pair] if form else [])], [language, *put.parts], js=LANGUAGE,
+                  trigger_mode="always_last", **QUIET)
 
 
 def _leave(turns: Turns):
@@ -111,20 +131,20 @@ def _decode_live(form: Form, turns: Turns, choice, opened, view, hidden: dict):
         try:
             request = form.request(*values)
             for ahead in turns.wait(ticket):
-                if pace.new(place := f"busy:{'A run is' if ahead == 1 else f'{ahead} runs are'} before yours."):
-                    yield gr.skip(), place
+                if pace.new(place := say("ahead", n=ahead)):
+                    yield gr.skip(), message("busy", place)
             for update in () if ended.is_set() else form.engine.run(request, ended):
                 last = update.lines or last
                 if update.note:
                     if pace.new(update.note):
-                        yield gr.skip(), f"busy:{update.note}"
+                        yield gr.skip(), message("busy", update.note)
                 elif pace.due(len(last)):
-                    yield last, "busy:Decoding."
-            yield last or gr.skip(), "ok:Stopped." if ended.is_set() else "ok:Done."
+                    yield last, message("busy", say("decoding"))
+            yield last or gr.skip(), message("ok", say("stopped" if ended.is_set() else "done"))
         except ValueError as error:  # every error of the decoder is a sentence
-            yield last or gr.skip(), f"error:{error}"
+            yield last or gr.skip(), message("error", said_by(error))
         except gr.Error as error:  # of ZeroGPU: no GPU is free, or a visitor's share of it is used up
-            yield last or gr.skip(), f"error:{error.message}"
+            yield last or gr.skip(), message("error", said_by(error.message))
         finally:
             turns.done(ticket)
 
@@ -137,17 +157,18 @@ def _decode_live(form: Form, turns: Turns, choice, opened, view, hidden: dict):
     ticket = gr.State()
     form.stop.click(stop, None, None, **QUIET)
     asked = gr.on([form.decode.click, form.prompt.submit], begin, None, [ticket, choice, opened], **QUIET)
-    return asked.then(decode, [ticket, *form.inputs], [view, form.message], concurrency_limit=None, api_name="live", **hidden)
+    return asked.then(decode, [ticket, *form.inputs], [view, form.message], concurrency_limit=None, api_name="live",
+                      **AS_TYPED, **hidden)
 
 
-def _open_recorded(runs: dict, upload, choice, view, message, hidden: dict) -> None:
+def _open_recorded(runs: dict, upload, choice, view, opened, hidden: dict) -> None:
     """A recorded run, chosen from the list, named by a link, or brought as a file."""
 
     def load(file):
         try:
-            return lines_of_file(file), "ok:Opened.", None
+            return lines_of_file(file), message("ok", say("opened")), None
         except TraceError as error:
-            return gr.skip(), f"error:{str(error).replace(str(file), 'The file')}", gr.skip()
+            return gr.skip(), message("error", said_by(error)).replace(str(file), Path(file).name), gr.skip()
 
     def pick(name):
         if name not in runs:
@@ -155,7 +176,7 @@ def _open_recorded(runs: dict, upload, choice, view, message, hidden: dict) -> N
         try:
             return lines_of(runs[name].path, runs[name].name), ""
         except TraceError as error:
-            return gr.skip(), f"error:{error}"
+            return gr.skip(), message("error", said_by(error))
 
     def follow_link(event: gr.EventData):
         """A link names a recorded run; the view asks for it when it opens."""
@@ -163,8 +184,8 @@ def _open_recorded(runs: dict, upload, choice, view, message, hidden: dict) -> N
         name = next((sentence for sentence, run in runs.items() if run.name == wanted), None)
         return (gr.skip(), gr.skip()) if name is None else (pick(name)[0], name)
 
-    upload.upload(load, upload, [view, message, choice], **hidden)
-    choice.input(pick, choice, [view, message], **hidden)
+    upload.upload(load, upload, [view, opened, choice], **hidden)
+    choice.input(pick, choice, [view, opened], **hidden)
     view.select(follow_link, None, [view, choice], **hidden)
 
 

@@ -113,7 +113,7 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     "chart.accepted": ("accepted", "接受"),
     "chart.bonus": ("bonus", "奖励"),
     "chart.depth": ("Acceptance by depth", "各深度的接受率"),
-    "chart.least": ("drafted tokens accepted, at least", "接受的草稿词元数，至少"),
+    "chart.least": ("drafted tokens accepted, at least", "至少接受的草稿词元数"),
     "chart.share": ("share of rounds", "轮数占比"),
     "chart.of": ("{hits} of {rounds} rounds", "{rounds} 轮中的 {hits} 轮"),
     "chart.time": ("Time of the rounds: {seconds:.1f} s on {device}", "各轮的时间：在 {device} 上共 {seconds:.1f} 秒"),
@@ -122,9 +122,9 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     "chart.tree": ("tree: re-rank, flatten", "树：重排、展平"),
     "chart.accept": ("accept", "接受"),
     "chart.commit": ("commit", "提交"),
-    "chart.pace": ("Tokens by passes of the target", "目标模型的前向次数与词元数"),
+    "chart.pace": ("Tokens by passes of the target", "词元数与目标模型的前向次数"),
     "chart.plain": ("plain decoding", "普通解码"),
-    "chart.prefill": ("passes of the target, the prefill first", "目标模型的前向次数，第一次是预填充"),
+    "chart.prefill": ("passes of the target, the prefill first", "目标模型的前向次数，首次为预填充"),
 }
 
 # The sentences of the recorded runs, which bring the English ones themselves (`gallery.json`).
@@ -162,6 +162,6 @@ def refusal(said: Said, kind: type[UserError] = UserError) -> UserError:
     return error
 
 
-def said_by(error: Exception) -> Said:
+def said_by(error: Exception | str) -> Said:
     """What an error says in every language; one of the decoder's is English in all of them."""
     return getattr(error, "said", None) or dict.fromkeys(LANGUAGES, str(error))

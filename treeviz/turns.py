@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from core.errors import UserError
+from .phrases import Said, refusal, say
 
 LINE = 16     # runs that may wait at once
 PULSE = 0.25  # seconds after which a waiting run looks up
@@ -39,7 +39,7 @@ class Turns:
         it was stopped. `done` leaves the line. Raises UserError where too many wait already."""
         with self._lock:
             if len(self._line) > LINE:
-                raise UserError(f"{LINE} runs are waiting already; try again in a few minutes.")
+                raise refusal(say("error.line", n=LINE))
             self._line.append(ticket)
         stop = self.stop_of(ticket)
         while (ahead := self._line.index(ticket)) and not stop.wait(PULSE):
@@ -71,7 +71,7 @@ class Pace:
     of it each time. Lines for the person waiting are sent once a second: each one makes the browser look at the run."""
 
     def __init__(self):
-        self._next, self._next_note, self._note = 0.0, 0.0, ""
+        self._next, self._next_note, self._note = 0.0, 0.0, None
 
     def due(self, characters: int) -> bool:
         now = time.monotonic()
@@ -80,7 +80,7 @@ class Pace:
         self._next = now + 0.4 + characters / 2e6
         return True
 
-    def new(self, note: str) -> bool:
+    def new(self, note: Said) -> bool:
         now = time.monotonic()
         if note == self._note or now < self._next_note:
             return False

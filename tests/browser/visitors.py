@@ -5,6 +5,8 @@ import json
 import urllib.request
 import uuid
 
+from treeviz.view import BETWEEN
+
 
 class Visitor:
     def __init__(self, address):
@@ -52,6 +54,6 @@ class Visitor:
 
 
 def outcome(said):
-    """(page lines, message) of a finished run."""
+    """(page lines, message in English) of a finished run."""
     lines, message = said["output"]["data"]
-    return lines, message
+    return lines, message.partition(BETWEEN)[0]
