@@ -17,7 +17,8 @@ def draw(trace, language: str = "en") -> None:
     for row in ((figures.accepted_figure, figures.depth_figure), (figures.time_figure, figures.pace_figure)):
         with gr.Row():
             for figure in row:
-                gr.Plot(figure(trace, language), show_label=False, min_width=300, elem_classes="tv-chart")  # on a phone, one below the other
+                # no narrower: on a phone they stand one below the other
+                gr.Plot(figure(trace, language), show_label=False, min_width=300, elem_classes="tv-chart")
 
 
 def definitions(trace, language: str = "en") -> str:

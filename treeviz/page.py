@@ -1,4 +1,5 @@
-"""The page: gradio's layout around the view. Python hears only "decode", "stop", "load" and "show the charts"."""
+"""The page: gradio's layout around the view. Python hears only "decode", "stop", "load", "show the charts" and
+which language to speak."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from .lines import trace_of
 from .live import Engine
 from .narrate import LANGUAGES
 from .phrases import said_by, say
-from .spoken import Spoken
+from .spoken import Spoken, Words
 from .turns import Pace, Turns
 from .view import message, message_view, trace_view
 
@@ -74,16 +75,16 @@ def build_page(options: Options) -> gr.Blocks:
     first, opening = _opening(list(runs.values()), options.trace)
     put = Spoken(options.source.name)
     with gr.Blocks(title="TreeViz", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as demo:
-        language = gr.Radio(list(LANGUAGES), value="en", visible=False)  # kept by the browser, so that none is behind it
+        language = gr.Radio(list(LANGUAGES), value="en", visible=False)  # the browser keeps it for whoever asks
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source), put, language)
             put(gr.HTML, says=heading("recorded"), padding=False)
-            choice = put(gr.Radio, says=lambda language, _: {"choices": [(run.said[language], name) for name, run in runs.items()]},
-                         value=first, show_label=False, container=False)
+            choice = put(gr.Radio, says=_sentences(runs), value=first, show_label=False, container=False)
             opened = message_view(elem_id="tv-opened")  # beside the buttons it answers to
             with gr.Row():
-                upload = put(gr.UploadButton, says={"label": "open"}, size="sm", min_width=90, file_types=[".json", ".gz", ".jsonl"])
-                save = put(gr.Button, says={"value": "save"}, size="sm", min_width=90)
+                small = dict(size="sm", min_width=90)
+                upload = put(gr.UploadButton, says={"label": "open"}, file_types=[".json", ".gz", ".jsonl"], **small)
+                save = put(gr.Button, says={"value": "save"}, **small)
         with gr.Tabs():
             with put(gr.Tab, says={"label": "tab.round"}):
                 view = trace_view(opening, elem_id="tv-view")
@@ -104,6 +105,10 @@ def build_page(options: Options) -> gr.Blocks:
             demo.unload(_leave(turns))
             _api(form.engine, turns)
     return demo
+
+
+def _sentences(runs: dict) -> Words:
+    return lambda language, _: {"choices": [(run.said[language], name) for name, run in runs.items()]}
 
 
 def _speak(put: Spoken, view, language, form: Form | None) -> None:
