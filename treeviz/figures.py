@@ -5,6 +5,8 @@ Backgrounds are transparent and inks are middle greys, so that a figure reads on
 
 from __future__ import annotations
 
+from math import exp
+
 import plotly.graph_objects as go
 
 from .frames import frames
@@ -21,6 +23,11 @@ STATE = {  # letter of frames.py: (name, marker symbol, fill, outline)
     "p": ("pruned", "circle-open-dot", INK, INK), "a": ("accepted", "diamond", GREEN, GREEN),
     "x": ("rejected", "x", VERMILION, VERMILION), "b": ("bonus", "star", ORANGE, ORANGE),
 }
+EDGE = {  # by the state of the child; any other as "k"
+    "k": dict(color=GRID, width=1.2), "p": dict(color=GRID, width=1.2, dash="dot"), "a": dict(color=GREEN, width=3),
+    "x": dict(color=VERMILION, width=1.4), "b": dict(color=ORANGE, width=1.8, dash="dot"),
+}
+LABEL = 0.62  # of the way to the next depth: as far a label runs on its line, then the edges leave
 
 
 def _figure(title: str, **layout_) -> go.Figure:
@@ -47,35 +54,79 @@ def _label(trace, token: int) -> str:
 
 
 def tree_figure(r, trace=None, frame: int = -2) -> go.Figure:
-    """The tree of round `r` at a frame (by default `accept`). Pass the trace for the tokens' texts."""
+    """The tree of round `r` at a frame (by default `accept`), as the page draws it: every box with its token and its number
+    (the score while the tree is drafted and cut, the row in `flatten` and `commit`, then the target's probability), every
+    edge in the state of its child, and a fan for the candidates without a box. Pass the trace for the tokens' texts.
+    """
     place, parent = layout(r), boxes(r)
-    states = frames(r, not r.accept.tests)[frame].states
+    now = frames(r, not r.accept.tests)[frame]
     tokens = [r.root, *r.candidates.token, r.accept.bonus]
     figure = _figure(f"Round {r.index + 1}: the draft tree", showlegend=True)
-    there = [node for node in place if states[node] != "."]
-    x, y = [], []
-    for node in there:
-        if parent[node] >= 0:
-            (x1, y1), (x2, y2) = place[parent[node]], place[node]
-            x += [x1, x2, None]
-            y += [y1, y2, None]
-    figure.add_scatter(x=x, y=y, mode="lines", line=dict(color=GRID, width=1.2), hoverinfo="skip", showlegend=False)
+    there = [node for node in place if now.states[node] != "."]
+    figure.add_scatter(**_fans(r, now, place), mode="lines", line=dict(color=GRID, width=0.8), hoverinfo="skip", showlegend=False)
+    for letter, look in EDGE.items():
+        x, y = _lines([node for node in there if (now.states[node] if now.states[node] in EDGE else "k") == letter], place, parent)
+        if x:
+            figure.add_scatter(x=x, y=y, mode="lines", line=look, hoverinfo="skip", showlegend=False)
     for letter, (name, symbol, fill, outline) in STATE.items():
-        nodes = [node for node in there if states[node] == letter]
+        nodes = [node for node in there if now.states[node] == letter]
         if not nodes:
             continue
         scores = [r.candidates.score[n - 1] if 0 < n <= len(r.candidates.token) else 0.0 for n in nodes]
         figure.add_scatter(
             x=[place[n][0] for n in nodes], y=[place[n][1] for n in nodes], mode="markers+text", name=name,
             marker=dict(symbol=symbol, size=9, color=fill, line=dict(color=outline, width=1.2)), customdata=nodes,
-            text=[_label(trace, tokens[n]) for n in nodes], textposition="middle right", textfont=dict(size=10),
+            text=[_label(trace, tokens[n]) for n in nodes], textposition="top right", textfont=dict(size=10),
             hovertext=[f"{_label(trace, tokens[n])}<br>{name}, score {number(s)}" for n, s in zip(nodes, scores)],
             hoverinfo="text")
+    numbers = _numbers(r, now.kind, there)
+    figure.add_scatter(x=[place[n][0] + LABEL for n in numbers], y=[place[n][1] for n in numbers], mode="text", text=list(numbers.values()),
+                       textposition="top left", textfont=dict(size=9, color=INK), hoverinfo="skip", showlegend=False)
     deepest = max(depth for depth, _ in place.values())
-    figure.update_xaxes(visible=False, range=[-0.3, deepest + 0.9])
+    figure.update_xaxes(visible=False, range=[-0.1, deepest + 0.9])
     figure.update_yaxes(visible=False, autorange="reversed")
-    figure.update_layout(height=max(360, int(19 * (max(y for _, y in place.values()) + 4))), margin=dict(l=12, r=12))
+    height = max(360, int(21 * (max(y for _, y in place.values()) + 4)))
+    figure.update_layout(height=height, margin=dict(l=12, r=12), title_y=1 - 14 / height)
     return figure
+
+
+def _lines(nodes, place, parent) -> tuple[list, list]:
+    """Under the label of each node a line, and to it one from the end of its parent's."""
+    x, y = [], []
+    for node in nodes:
+        x2, y2 = place[node]
+        x1, y1 = place.get(parent[node], (None, None))
+        x += [*([x1 + LABEL] if x1 is not None else []), x2, x2 + LABEL, None]
+        y += [*([y1] if x1 is not None else []), y2, y2, None]
+    return x, y
+
+
+def _numbers(r, kind: str, nodes) -> dict[int, str]:
+    """What stands at a box: its score, its row, or the target's probability, by the kind of the frame."""
+    row_of = {candidate: row for row, candidate in enumerate(r.tree.candidate)}
+    drafted = [n for n in nodes if 0 < n <= len(r.candidates.token)]
+    if kind in ("flatten", "commit"):
+        return {n: str(row_of[n]) for n in nodes if n in row_of}
+    if kind in ("verify", "accept"):
+        return {n: number(r.target.token_prob[row_of[n]]) for n in drafted if n in row_of}
+    return {n: number(r.candidates.score[n - 1]) for n in drafted}
+
+
+def _fans(r, now, place) -> dict:
+    """A hair for every candidate without a box, at its parent's label; the likelier, the longer."""
+    thin: dict[int, list[int]] = {}
+    for node, above in enumerate(r.candidates.parent, start=1):
+        if node not in place and above in place and now.states[node] != ".":
+            thin.setdefault(above, []).append(node)
+    x, y = [], []
+    for above, nodes in thin.items():
+        for i, node in enumerate(nodes):
+            turn = 0.45 * (2 * i / max(1, len(nodes) - 1) - 1)
+            length = 0.05 + 0.2 * exp(r.candidates.log_prob[node - 1] / 2)
+            depth, row = place[above]
+            x += [depth + LABEL, depth + LABEL + length, None]
+            y += [row, row + turn * length / 0.25, None]
+    return dict(x=x, y=y)
 
 
 def mask_figure(r, trace=None) -> go.Figure:
