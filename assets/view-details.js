@@ -26,10 +26,8 @@ TV.Details = class {
     const kind = this.view.frame.kind, verified = ['verify', 'accept', 'commit'].includes(kind);
     const ranked = verified || kind === 'rerank' || kind === 'flatten', decided = kind === 'accept' || kind === 'commit';
     const strong = text => ['b', {}, text], soft = text => ['span', {class: 'soft'}, text];
-    const out = [['div', {class: 'tv-cardhead'},
-      ['h2', {class: 'node'}, ['i', {class: `swatch s-${state}`}], ['bdi', {class: 'tok'}, TV.quote(m.label(id))]],
-      ['span', {class: 'tv-unit'}, `${d.id} ${m.tokens[id]}`]]];
-    const line = (...parts) => out.push(['p', {}, ...parts]);
+    const lines = [], line = (...parts) => lines.push(['p', {}, ...parts]);
+    let bars = ['div', {class: 'tv-probs none', 'aria-hidden': true}, TV.KEEP];  // out of sight, for the next frame
     if (id === 0) line(strong(d.root));
     if (id === m.bonus) line(strong(d.bonus));
     if (m.candidate(id)) {
@@ -53,13 +51,16 @@ TV.Details = class {
     } else if (id === 0 && ranked) {
       line(soft(`${this.view.t('row')} 0, ${d.position} `), strong(String(m.raw.tree.position_ids[0])));
     }
-    if (verified && row !== undefined) out.push(this.bars(d.top, m.raw.target.top[row].map(([token, p]) => ({
-      label: this.view.data.label(token), p, id: m.raw.tree.candidate.find((c, i) => m.raw.tree.parent[i] === row && m.tokens[c] === token)}))));
+    if (verified && row !== undefined) bars = this.bars(d.top, m.raw.target.top[row].map(([token, p]) => ({
+      label: this.view.data.label(token), p, id: m.raw.tree.candidate.find((c, i) => m.raw.tree.parent[i] === row && m.tokens[c] === token)})));
     const children = (m.children.get(id) || []).filter(child => m.state(now, child) !== '.');
-    if (!verified && children.length) out.push(this.bars(d.children(children.length), children.map(child => ({
-      label: m.label(child), p: Math.exp(m.logProb(child)), id: child, state: m.state(now, child)}))));
-    if (this.view.state.pin === null && this.view.state.hover === null) out.push(['p', {class: 'hint'}, this.view.t('hoverNode')]);
-    return out;
+    if (!verified && children.length) bars = this.bars(d.children(children.length), children.map(child => ({
+      label: m.label(child), p: Math.exp(m.logProb(child)), id: child, state: m.state(now, child)})));
+    const idle = this.view.state.pin === null && this.view.state.hover === null;
+    return [['div', {class: 'tv-cardhead'},
+      ['h2', {class: 'node'}, ['i', {class: `swatch s-${state}`}], ['bdi', {class: 'tok'}, TV.quote(m.label(id))]],
+      ['span', {class: 'tv-unit'}, `${d.id} ${m.tokens[id]}`]], ['div', {}, ...lines], bars,
+      ['p', {class: idle ? 'hint' : 'hint none', 'aria-hidden': !idle}, this.view.t('hoverNode')]];
   }
 
   verdict(m, id, row) {
@@ -81,7 +82,7 @@ TV.Details = class {
     return ['div', {class: 'tv-probs'}, ['p', {class: 'soft'}, title], ...items.map(({label, p, id, state}) => {
       const there = id !== undefined, width = `width: ${Math.max(0.5, p * 100).toFixed(2)}%`;
       return ['div', {class: `prob${there ? ' link' : ''} s-${state || (there ? 'k' : '')}`, ...(there ? {'data-node': id} : {})},
-        ['bdi', {class: 'tok'}, label], ['span', {class: 'track'}, ['i', {style: width}]], ['span', {class: 'value'}, p.toFixed(2)]];
+        ['bdi', {class: 'tok'}, TV.clip(label, 13)], ['span', {class: 'track'}, ['i', {style: width}]], ['span', {class: 'value'}, p.toFixed(2)]];
     })];
   }
 };

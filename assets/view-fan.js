@@ -35,10 +35,10 @@ TV.Fan = class {
     this.tree.world.append(plate);
     rows.forEach(({id, label, side}, i) => {
       const state = m.state(this.view.state.frame, id);
-      const g = TV.svg('g', {class: `n ghost s-${state}${single ? ' alone' : ''}`, transform: `translate(${x} ${y + i * pitch})`, 'data-node': id,
+      const g = TV.svg('g', {class: `n ghost s-${state}${single ? ' alone' : ''}`, 'data-node': id,
         role: 'treeitem', 'aria-level': m.depth(id) + 1, 'aria-label': `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`});
-      g.append(TV.svg('rect', {width, height: TV.BOX.height, rx: 7}), TV.svg('text', {class: 'label', x: 8, y: 14.5}, label),
-        TV.svg('text', {class: 'side', x: width - 7, y: 14.5, 'text-anchor': 'end'}, side));
+      const parts = TV.boxOf({x, y: y + i * pitch, w: width}, label, side);
+      g.append(parts.rect, parts.text, parts.side);
       this.shown.push({id, g});
       this.tree.world.append(g);
     });

@@ -10,7 +10,10 @@ TV.write = (node, text) => {
   else if (node.textContent !== text) node.textContent = text;
 };
 
-// Has `box` hold `parts`: each a text, or [tag, attributes, ...parts].
+TV.hide = (node, on) => { if (node.hidden !== on) node.hidden = on; };
+
+// Has `box` hold `parts`: each a text, or [tag, attributes, ...parts]; with TV.KEEP for parts an element keeps what it has.
+TV.KEEP = null;
 TV.fill = (box, parts) => {
   let at = box.firstChild;
   for (const part of parts) {
@@ -33,7 +36,7 @@ TV.fillElement = (box, at, [tag, attributes, ...parts]) => {
   for (const name in before) if (!(name in attributes)) node.removeAttribute(name);
   for (const name in attributes) if (before[name] !== attributes[name]) node.setAttribute(name, attributes[name]);
   node.filled = attributes;
-  TV.fill(node, parts);
+  if (parts[0] !== TV.KEEP) TV.fill(node, parts);
   return node;
 };
 

@@ -21,20 +21,20 @@ TV.pen = (panel, height) => {
   return {pen, width, c: view.palette ??= TV.colours(view)};
 };
 
-// The kept picture of a canvas; drawn anew by `draw` when `key` changes.
+// What stands under what follows the pointer: drawn where `key` has changed, and kept as a picture once it is asked for again.
 TV.base = (panel, key, draw) => {
-  const {canvas} = panel, kept = panel.kept ??= document.createElement('canvas');
+  const {canvas} = panel, pen = canvas.getContext('2d'), at = pen.getTransform();
   const whole = `${key} ${canvas.width} ${canvas.height} ${panel.view.ref.root.classList.contains('dark')}`;
-  if (panel.keptKey !== whole) {
-    panel.keptKey = whole;
-    kept.width = canvas.width; kept.height = canvas.height;
-    const pen = kept.getContext('2d'), from = canvas.getContext('2d');
-    pen.setTransform(from.getTransform());
-    draw(pen);
+  if (panel.keptKey !== whole) { panel.keptKey = whole; panel.kept = null; draw(pen); return; }
+  if (!panel.kept) {
+    panel.kept = document.createElement('canvas');
+    panel.kept.width = canvas.width; panel.kept.height = canvas.height;
+    const own = panel.kept.getContext('2d');
+    own.setTransform(at);
+    draw(own);
   }
-  const pen = canvas.getContext('2d'), at = pen.getTransform();
   pen.setTransform(1, 0, 0, 1, 0, 0);
-  pen.drawImage(kept, 0, 0);
+  pen.drawImage(panel.kept, 0, 0);
   pen.setTransform(at);
 };
 

@@ -40,9 +40,9 @@ TV.Panels = class {
     const entered = this.view.frame.kind === 'flatten' && name === 'mask' && this.last !== `${m.index} flatten`;
     this.last = `${m.index} ${this.view.frame.kind}`;
     this.filled = Infinity; this.cell = null;
-    this.view.ref.paneltools.hidden = name !== 'mask';
+    TV.hide(this.view.ref.paneltools, name !== 'mask');
     const painted = name === 'scores' || name === 'mask';
-    this.canvas.hidden = !painted; this.table.hidden = painted;
+    TV.hide(this.canvas, !painted); TV.hide(this.table, painted);
     if (painted) { if (entered && this.view.moves) this.fill(); }
     else {
       TV.fill(this.table, this[name](m));
@@ -50,7 +50,7 @@ TV.Panels = class {
       if (best || this.shown !== name) this.view.after('best', () => { this.table.scrollTop = best ? best.offsetTop - 70 : 0; });
     }
     this.shown = name;
-    this.paint();
+    this.repaint();
   }
 
   // The mask appears row by row when one steps into the flatten frame.
@@ -68,8 +68,8 @@ TV.Panels = class {
 
   focus(m, focus) {
     this.focused = focus;
-    this.canvas.dataset.row = m.rowOf.get(focus) ?? '';
-    this.paint();
+    TV.put(this.canvas, 'data-row', m.rowOf.get(focus) ?? '');
+    this.repaint();
     if (this.table.hidden) return;
     const row = m.rowOf.get(focus);
     for (const each of this.table.querySelectorAll('[data-node]')) each.classList.toggle('me', Number(each.dataset.node) === focus);
@@ -77,6 +77,8 @@ TV.Panels = class {
       line.classList.toggle('on', row !== undefined && m.raw.tree.retrieve_indices[line.dataset.path].includes(row));
     }
   }
+
+  repaint() { this.view.after('panel', () => this.paint()); }
 
   paint() {
     const m = this.model, t = key => this.view.t(key);
@@ -94,7 +96,7 @@ TV.Panels = class {
     const hit = this.hitTest ? this.hitTest(x, y) : null;
     this.cell = hit;
     this.view.hover(hit ? hit.node : null);
-    this.paint();
+    this.repaint();
   }
 
   // -- tables ----------------------------------------------------------------------------------------------------

@@ -115,6 +115,9 @@ TV.Timeline = class {
       const bar = event.target.closest('[data-bar]');
       if (scrub && bar) view.toRound(Number(bar.dataset.bar));
     });
+    this.scrolled = 0;
+    this.strip.addEventListener('scroll', () => { this.scrolled = this.strip.scrollLeft; }, {passive: true});
+    new ResizeObserver(() => { this.spots = null; }).observe(this.strip);
     this.strip.addEventListener('click', event => {
       const chip = event.target.closest('[data-frame]');
       if (chip) view.set({frame: Number(chip.dataset.frame), playing: false});
@@ -153,7 +156,7 @@ TV.Timeline = class {
     this.box.parentNode.classList.toggle('many', need > room);
     const key = `${m.frames.map(frame => frame.kind + frame.layer).join()} ${this.view.state.lang}`;
     if (key === this.key) return;
-    this.key = key;
+    this.key = key; this.spots = null;
     this.strip.replaceChildren(...m.frames.map((frame, i) => {
       const kind = this.view.t('kind')[frame.kind];
       const chip = TV.make('button', `chip k-${frame.kind}`, frame.kind === 'expand' ? `${kind} ${frame.layer}` : kind);
@@ -169,15 +172,13 @@ TV.Timeline = class {
       chip.classList.toggle('done', i < now);
       TV.put(chip, 'aria-current', i === now ? 'step' : 'false');
     });
-    this.view.after('strip', () => this.show(this.strip.children[now]));
+    this.view.after('strip', () => this.show(now));
   }
 
-  // Scrolls the strip alone, never the page.
-  show(chip) {
-    if (!chip) return;
-    const left = chip.offsetLeft - this.strip.offsetLeft;
-    if (left < this.strip.scrollLeft || left + chip.offsetWidth > this.strip.scrollLeft + this.strip.clientWidth) {
-      this.strip.scrollLeft = left - this.strip.clientWidth / 2;
-    }
+  // Scrolls the strip alone, never the page. Where the chips are is asked once: the answer costs a layout.
+  show(now) {
+    this.spots ??= {width: this.strip.clientWidth, chips: [...this.strip.children].map(chip => [chip.offsetLeft - this.strip.offsetLeft, chip.offsetWidth])};
+    const [left, length] = this.spots.chips[now], {width} = this.spots;
+    if (left < this.scrolled || left + length > this.scrolled + width) this.strip.scrollLeft = left - width / 2;
   }
 };

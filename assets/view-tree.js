@@ -5,6 +5,14 @@ TV.GLYPH = {a: '✓', x: '✕', b: '+', e: '▸'};
 // What the number in a box is, by frame.
 TV.UNIT = {root: 'p', expand: 'p', select: 'score', rerank: 'score', flatten: 'row', verify: 'choice', accept: 'target', commit: 'row'};
 
+// The parts of a box. They say where they are themselves: a transform on each would be a layer of its own to the browser,
+// and every painting would have to put them together.
+TV.boxOf = ({x, y, w}, label = ' ', side = ' ') => ({
+  rect: TV.svg('rect', {x, y, width: w, height: TV.BOX.height, rx: 7}),
+  text: TV.svg('text', {class: 'label', x: x + TV.BOX.pad, y: y + 14.5}, label),
+  side: TV.svg('text', {class: 'side', x: x + w - 7, y: y + 14.5, 'text-anchor': 'end'}, side),
+});
+
 TV.Tree = class {
   constructor(view) {
     this.view = view; this.svg = view.ref.tree; this.box = view.ref.treebox;
@@ -39,10 +47,9 @@ TV.Tree = class {
     this.map = new TV.Place(m, this.view.state.down, this.room.width - 8, this.room.height - 8);
     for (const id of m.depthFirst()) {
       const b = this.at(id), g = TV.svg('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
-        'aria-level': m.depth(id) + 1, transform: `translate(${b.x} ${b.y})`});
-      const text = TV.svg('text', {class: 'label', x: TV.BOX.pad, y: 14.5});
-      const side = TV.svg('text', {class: 'side', x: b.w - 7, y: 14.5, 'text-anchor': 'end'});
-      g.append(TV.svg('rect', {width: b.w, height: TV.BOX.height, rx: 7}), text, side);
+        'aria-level': m.depth(id) + 1});
+      const {rect, text, side} = TV.boxOf(b);
+      g.append(rect, text, side);
       boxes.append(g);
       let edge = null;
       if (id) edges.append(edge = TV.svg('path', {class: 'e', d: this.map.curve(m.parent[id], id)}));
@@ -118,8 +125,8 @@ TV.Tree = class {
       const state = m.state(i, id);
       if (state === '.' || !node.edge) continue;
       if (frame.kind === 'expand' && fresh(id)) {
-        const from = this.at(m.parent[id]), to = this.at(id), place = at => `translate(${at.x}px, ${at.y}px)`;
-        node.g.animate([{transform: place(from), opacity: 0}, {transform: place(to), opacity: 1}], time);
+        const from = this.at(m.parent[id]), to = this.at(id);
+        node.g.animate([{transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)`, opacity: 0}, {transform: 'none', opacity: 1}], time);
         node.edge.animate([{opacity: 0}, {opacity: 1}], time);
       } else if (frame.kind === 'accept' && 'axb'.includes(state)) {
         const delay = 170 * (state === 'a' ? m.depth(id) - 1 : m.raw.accept.path.length - 1), length = node.edge.getTotalLength();

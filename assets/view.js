@@ -86,7 +86,7 @@ TV.View = class {
     s.frame = Math.max(0, Math.min(s.frame, last));
     if (s.round !== old.round) { s.hover = null; if (!('pin' in changes)) s.pin = null; }
     if (s.pin !== null && this.model.state(s.frame, s.pin) === '.') s.pin = null;
-    if (s.frame !== old.frame || s.round !== old.round) this.ref.intro.hidden = true;
+    if (s.frame !== old.frame || s.round !== old.round) TV.hide(this.ref.intro, true);
     if (s.present !== old.present) this.present();
     if (s.down !== old.down) { this.tree.touched = false; this.drawn = null; }
     if (s.lang !== old.lang) { this.timeline.key = null; this.stream.run(false); this.timeline.run(false); this.draw('round'); }
@@ -101,19 +101,19 @@ TV.View = class {
     if (s.playing && !old.playing) this.tick();
   }
 
-  // Once before the next painting, when all that changes has changed: what fills in, and then what asks for sizes,
-  // which in the middle of a step would have the browser lay out twice.
+  // Once before the next painting, when all that changes has changed: what fills in, and then what asks for styles or
+  // sizes (a canvas does, for its fonts), which in the middle of a step would have the browser lay out twice.
   after(name, action) {
     this.waiting ??= (requestAnimationFrame(() => {
       const waiting = this.waiting;
       this.waiting = null;
-      for (const each of ['details', 'source', 'strip', 'best']) waiting[each]?.();
+      for (const each of ['details', 'strip', 'panel', 'source', 'best']) waiting[each]?.();
     }), {});
     this.waiting[name] = action;
   }
 
   draw(what) {
-    this.ref.empty.hidden = this.data.rounds > 0;
+    TV.hide(this.ref.empty, this.data.rounds > 0);
     if (!this.data.rounds) TV.write(this.ref.empty, this.t(this.data.header ? 'waiting' : 'empty'));
     this.ref.root.classList.toggle('blank', !this.data.rounds);
     if (what === 'round') this.head();

@@ -29,7 +29,7 @@ from tests.trace_maker import make_trace
 from treeviz.figures import mask_figure, tree_figure
 from treeviz.frames import frames
 
-ROUND, LAPS = 2, 2
+ROUND, LAPS = 2, 3
 SHOWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 PARSE = """() => { const data = document.querySelector('.tv').treeviz.data, start = performance.now();
   new data.constructor().read(data.text); return [performance.now() - start, data.text.length]; }"""
@@ -89,16 +89,14 @@ def serving(path):
         server.wait()
 
 
-def opening(browser, address, times=3):
-    for left in reversed(range(times)):
-        page = browser.new_page(viewport={"width": 1440, "height": 1000})
-        start = time.perf_counter()
-        page.goto(address, timeout=120000)
-        page.wait_for_selector(".tv-tree .n", timeout=120000)
-        seconds = time.perf_counter() - start
-        if left:
-            page.close()
-        yield seconds, page
+def opening(browser, address):
+    page = browser.new_page(viewport={"width": 1440, "height": 1000})
+    start = time.perf_counter()
+    page.goto(address, timeout=120000)
+    page.wait_for_selector(".tv-tree .n", timeout=120000)
+    seconds = time.perf_counter() - start
+    page.evaluate("window.view = document.querySelector('.tv').treeviz")
+    return seconds, page
 
 
 def main():
@@ -114,50 +112,47 @@ def main():
         trace.save(path)
         with serving(path) as address:
             browser = p.chromium.launch(executable_path=chromium_path(), args=QUIET)
-            opened, pages = zip(*opening(browser, address))
-            page = pages[-1]
-            milliseconds, length = page.evaluate(PARSE)
+            opened, pages = zip(*(opening(browser, address) for _ in range(3)))
+            milliseconds, length = pages[0].evaluate(PARSE)
             print(f"{args.rounds} rounds, top_k 10, depth 7, 59 nodes; trace string {length / 1e6:.2f} MB, parsed in "
                   f"{milliseconds:.0f} ms; page opened to the first tree in {statistics.median(opened):.2f} s")
-            measure(page, figures)
+            measure(*pages, figures)
 
 
-def walk(clock, frames_):
-    """Every frame of the round, one after the other, `LAPS` times; a lap before them is not counted."""
-    steps = []
-    for lap in range(LAPS + 1):
-        clock.of(f"view.set({{round: {ROUND}, frame: 0}})")
-        runs = [clock.of("view.step(1)") for _ in range(frames_ - 1)]
-        steps += runs if lap else []
-    return steps
-
-
-def measure(page, figures):
-    clock = Clock(page)
-    page.evaluate("window.view = document.querySelector('.tv').treeviz")
-    empty = [clock.of("") for _ in range(20)]
-    steps = walk(clock, len(figures))
-    hovers = [clock.of("view.hover(x)", node) for node in page.evaluate("[...view.model.place.keys()]")]
-    page.evaluate(ALONE)
-    alone = walk(clock, len(figures))
-    page.evaluate("view.ref.root.closest('.gradio-container').remove()")
-    page.add_script_tag(content=get_plotlyjs())
-    page.evaluate("""for (const name of ['tree', 'mask']) { const box = window[name] = document.createElement('div');
+def measure(whole, alone, plotly, figures):
+    """Lap by lap, each side in turn, so that what slows the machine down slows them all; the first lap is not counted."""
+    alone.evaluate(ALONE)
+    plotly.evaluate("view.ref.root.closest('.gradio-container').remove()")
+    plotly.add_script_tag(content=get_plotlyjs())
+    plotly.evaluate("""for (const name of ['tree', 'mask']) { const box = window[name] = document.createElement('div');
       box.style.cssText = 'width:860px;height:600px'; document.body.append(box); }""")
-    theirs = []
+    nodes = whole.evaluate("[...view.model.place.keys()]")
+    start, step = f"view.set({{round: {ROUND}, frame: 0}})", "view.step(1)"
+    react = "await Plotly.react(tree, x[0].data, x[0].layout); await Plotly.react(mask, x[1].data, x[1].layout)"
+    jobs = {  # (page, what comes before, what is measured, with each of these)
+        "our step, tree and mask": (alone, start, step, [None] * (len(figures) - 1)),
+        "the same step, Plotly.react": (plotly, react, react, figures),
+        "our step, the whole view": (whole, start, step, [None] * (len(figures) - 1)),
+        "our hover link": (whole, "", "view.hover(x)", nodes),
+    }
+    clocks = {page: Clock(page) for page in (whole, alone, plotly)}
+    done, empty = {name: [] for name in jobs}, {name: [] for name in jobs}
     for lap in range(LAPS + 1):
-        runs = [clock.of("await Plotly.react(tree, x[0].data, x[0].layout); await Plotly.react(mask, x[1].data, x[1].layout)", figure)
-                for figure in figures]
-        theirs += runs[1:] if lap else []
-    # handing plotly its figure is not its work: take off what it costs to hand it over
-    handed = [clock.of("", figure) for figure in figures]
-    whole, ours, plotly = medians(steps, empty), medians(alone, empty), medians(theirs, handed)
+        for name, (page, before, action, arguments) in jobs.items():
+            page.bring_to_front()
+            clock = clocks[page]
+            clock.of(before, arguments[0])
+            # handing an argument over, as plotly's figure, is not its work: it is taken off
+            runs, nothing = [clock.of(action, each) for each in arguments], [clock.of("", each) for each in arguments]
+            if lap:
+                done[name] += runs
+                empty[name] += nothing
+    got = {name: medians(done[name], empty[name]) for name in jobs}
+    ours, theirs, all_ours = (got[name]["all"] for name in list(jobs)[:3])
     print(f"\n{'main thread, median milliseconds':34}" + "".join(f"{part:>10}" for part in COLUMNS))
-    row("our step, tree and mask", ours)
-    row("the same step, Plotly.react", plotly)
-    row("our step, the whole view", whole)
-    row("our hover link", medians(hovers, empty))
-    print(f"\nThe same step is {plotly['all'] / ours['all']:.1f} times faster than by Plotly.react; our whole view, {plotly['all'] / whole['all']:.1f} times.")
+    for name, parts in got.items():
+        row(name, parts)
+    print(f"\nThe same step is {theirs / ours:.1f} times faster than by Plotly.react; our whole view, {theirs / all_ours:.1f} times.")
 
 
 if __name__ == "__main__":
