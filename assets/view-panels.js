@@ -110,8 +110,8 @@ TV.Panels = class {
     const t = m.raw.tree, w = key => this.view.t(key);
     return this.grid('rows', [w('row'), w('token'), w('candidate'), w('parent'), w('position'), w('says'), w('sees')],
       t.candidate.map((id, row) => {
-        const says = m.choice(row), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
-        return ['tr', {class: m.onPath.has(id) ? 'accepted' : '', 'data-node': id}, ...[[row, ''], [m.label(id), 'tok'], [id || '–', ''],
+        const says = TV.clip(m.choice(row), 12), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
+        return ['tr', {class: m.onPath.has(id) ? 'accepted' : '', 'data-node': id}, ...[[row, ''], [TV.clip(m.label(id), 14), 'tok'], [id || '–', ''],
           [row ? t.parent[row] : '–', ''], [t.position_ids[row], ''], [(has ? '✓ ' : '') + says, has ? 'tok yes' : 'tok'],
           [t.mask.map((_, i) => i).filter(i => m.sees(row, i)).join(', '), 'sr']].map(([text, kind]) => ['td', {class: kind}, String(text)])];
       }));
@@ -134,7 +134,7 @@ TV.Panels = class {
     let parent = null, left = 1;
     return this.grid('draws', ['', w('token'), 'p', 'r', w('left'), ''], m.raw.accept.tests.map((test, i) => {
       if (tree.parent[test.node] !== parent) { parent = tree.parent[test.node]; left = 1; }
-      const id = tree.candidate[test.node], line = [[i + 1, ''], [m.label(id), 'tok'], [TV.num(test.p, 3), ''], [TV.num(test.r, 3), ''],
+      const id = tree.candidate[test.node], line = [[i + 1, ''], [TV.clip(m.label(id), 14), 'tok'], [TV.num(test.p, 3), ''], [TV.num(test.r, 3), ''],
         [TV.num(left, 3), ''], [test.accepted ? '✓ ' + w('stays') : '✕ ' + w('falls'), 'verdict']];
       left *= 1 - test.p;
       return ['tr', {class: test.accepted ? 'accepted' : 'refused', 'data-node': id}, ...line.map(([text, kind]) => ['td', {class: kind}, String(text)])];
