@@ -31,7 +31,7 @@ TV.controls = {
     this.buttons.lang = this.button('lang', 'EN 中文', () => { this.set({lang: this.state.lang === 'en' ? 'zh' : 'en'}); this.speak(); }, 'pill');
     this.buttons.present = this.button('present', '', () => this.set({present: !this.state.present}), 'pill');
     this.buttons.help = this.button('help', '?', () => this.help(), 'pill');
-    const menu = TV.make('details', 'tv-menu'), summary = TV.make('summary', 'btn pill', '⋯'), list = TV.make('div', 'list');
+    const menu = TV.make('details', 'tv-menu'), summary = TV.make('summary', 'btn pill dots', '•••'), list = TV.make('div', 'list');
     this.buttons.more = summary;
     for (const [name, action] of [['link', () => this.copyLink()], ['save', () => TV.saveTrace(this)], ['svg', () => TV.saveSvg(this, TV.treeSvg(this))],
       ['png', () => TV.savePng(this, TV.treeSvg(this))], ['maskSvg', () => TV.saveSvg(this, TV.maskSvg(this), '-mask')],
@@ -61,7 +61,7 @@ TV.controls = {
     set('play', this.t(playing ? 'pause' : 'play'));
     this.buttons.lang.setAttribute('aria-label', 'Language / 语言');
     for (const name of ['runs', 'present', 'link', 'save', 'svg', 'png', 'maskSvg', 'maskPng']) this.buttons[name].textContent = this.t(name);
-    for (const name of ['stream', 'bars', 'strip', 'tabs']) this.ref[name].setAttribute('aria-label', this.t('named')[name]);
+    for (const name of ['stream', 'bars', 'strip', 'tabs', 'details']) this.ref[name].setAttribute('aria-label', this.t('named')[name]);
   },
 
   head() {
@@ -133,6 +133,7 @@ TV.controls = {
     const apply = () => {
       this.ref.root.classList.toggle('dark', document.body.classList.contains('dark'));
       this.palette = null;
+      document.documentElement.style.colorScheme = document.body.classList.contains('dark') ? 'dark' : 'light';  // the browser's own scrollbars
       if (this.model) this.panels.paint();
     };
     new MutationObserver(apply).observe(document.body, {attributes: true, attributeFilter: ['class']});

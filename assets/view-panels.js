@@ -14,6 +14,7 @@ TV.Panels = class {
     this.canvas = TV.make('canvas', 'tv-canvas'); this.table = TV.make('div', 'tv-table');
     this.canvas.setAttribute('role', 'img');
     this.body.append(this.canvas, this.table);
+    this.table.tabIndex = 0; this.table.setAttribute('role', 'region');
     TV.link(view, this.table);
     this.canvas.addEventListener('pointermove', event => this.point(event));
     this.canvas.addEventListener('pointerdown', event => this.point(event));
@@ -36,7 +37,7 @@ TV.Panels = class {
     const t = key => this.view.t(key), name = names.includes(this.name) ? this.name : 'mask';
     TV.fill(this.view.ref.tabs, names.map(key => ['button', {role: 'tab', 'data-panel': key, 'aria-selected': key === name,
       class: `tab${key === name ? ' now' : ''}${key === this.view.state.panel ? ' held' : ''}`}, t(key)]));
-    TV.write(this.view.ref.paneltitle, t('panelTitle')[name]);
+    TV.write(this.view.ref.paneltitle, t('panelTitle')[name]); TV.put(this.table, 'aria-label', t('panelTitle')[name]);
     const entered = this.view.frame.kind === 'flatten' && name === 'mask' && this.last !== `${m.index} flatten`;
     this.last = `${m.index} ${this.view.frame.kind}`;
     this.filled = Infinity; this.cell = null;

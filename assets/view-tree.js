@@ -33,7 +33,10 @@ TV.Tree = class {
   }
 
   // Sizes are asked for when they may have changed, not in every step: the browser would have to lay out to answer.
-  measure() { this.room = {width: this.box.clientWidth, height: this.box.clientHeight}; this.sight = null; }
+  measure() {
+    this.room = {width: this.box.clientWidth, height: this.box.clientHeight}; this.sight = null;
+    this.stacked = getComputedStyle(this.view.ref.saycard).position !== 'sticky';  // narrow: one part under the other
+  }
 
   // -- build -----------------------------------------------------------------------------------------------------
 
@@ -79,7 +82,7 @@ TV.Tree = class {
     if (!this.touched) {
       if (!drafting) this.zoom.x = this.home.x;
       const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [0];
-      this.follow(aim, drafting || this.room.width >= 620);
+      this.follow(aim, drafting || !this.stacked);
       this.apply();
     }
     this.svg.classList.toggle('committed', frame.kind === 'commit');
@@ -139,7 +142,10 @@ TV.Tree = class {
   // What stands at the right of a box, by frame.
   side(m, frame, id) {
     const unit = TV.UNIT[frame.kind], row = m.rowOf.get(id);
-    if (unit === 'choice') return row === undefined ? '' : '→' + TV.clip(m.choice(row), 6);
+    if (unit === 'choice') {  // the box's own token has the first right to the room
+      const room = (this.at(id).w - TV.BOX.pad - 9 - TV.BOX.cell * Math.min(8, TV.cells(m.label(id)))) / 6.4 - 1;
+      return row === undefined ? '' : '→' + TV.clip(m.choice(row), Math.max(3, Math.min(6, Math.floor(room))));
+    }
     if (id === 0 || id === m.bonus) return unit === 'row' && id === 0 ? '0' : '';
     if (unit === 'score' || unit === 'p' && m.depth(id) - 1 !== frame.layer) return TV.num(m.score(id));
     if (unit === 'row') return row === undefined ? '' : String(row);
@@ -184,7 +190,7 @@ TV.Tree = class {
     const along = (length, room, middle, lift) => k * length <= room ? (room - k * length) * lift
       : Math.min(4, Math.max(room - 4 - k * length, room * 0.42 - k * middle));
     this.zoom = {k, x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
-      y: along(h, height, this.map.down ? 0 : (root.y + 2 * end.y) / 3, width < 620 ? 0.4 : 0.12)};
+      y: along(h, this.inSight() + 24, this.map.down ? 0 : (root.y + 2 * end.y) / 3, this.stacked ? 0.4 : 0.12)};
     this.home = {...this.zoom}; this.whole = whole; this.touched = false; this.fitted = true;
     this.apply();
   }
@@ -215,7 +221,7 @@ TV.Tree = class {
   inSight() { return this.sight ??= this.lookAround(); }
   lookAround() {
     const box = this.box.getBoundingClientRect();
-    const covered = box.width >= 620 && box.top < innerHeight - 300;
+    const covered = !this.stacked && box.top < innerHeight - 300;
     return (covered ? Math.min(box.height, innerHeight - 130 - Math.max(0, box.top)) : box.height) - 24;
   }
 
@@ -278,11 +284,11 @@ TV.Tree = class {
       const id = this.hit(event.target);
       if (id !== null) this.view.pin(id); else this.view.set({pin: null});
     });
-    this.svg.addEventListener('focusin', event => {
+    this.box.addEventListener('focusin', event => {
       const id = this.hit(event.target);
       if (id !== null && event.target.matches(':focus-visible')) this.view.hover(id);
     });
-    this.svg.addEventListener('focusout', () => this.view.hover(null));
+    this.box.addEventListener('focusout', () => this.view.hover(null));  // not on the SVG: Chromium would make it a tab stop
   }
 
   hit(target) {

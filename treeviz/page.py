@@ -43,6 +43,8 @@ STYLE = """<style>
 .tv-chart .plotlyjsicon { display: none; }
 body.tv-present .tab-wrapper, body.tv-present .sidebar, body.tv-present footer { display: none; }
 body.tv-present .app { padding: 8px 20px !important; }
+/* on a phone it would lie over the text; the view has a button that opens the same */
+@media (max-width: 760px) { .gradio-container .sidebar:not(.open) .toggle-button { display: none; } }
 @media (max-width: 760px) { .gradio-container .app { padding: 8px 10px 16px !important; } }
 </style>"""
 PAPER, CARD, RULE = ("#fbfaf6", "#12161b"), ("#ffffff", "#181d24"), ("#e2ded5", "#2b323b")

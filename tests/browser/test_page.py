@@ -119,7 +119,8 @@ def test_the_mask_in_tree_order(visit):
     page.click(".tv-tabs [data-panel=mask]")
     hint = page.text_content(".tv-caption")
     page.click("[data-action=order]")
-    assert "depth first" in page.text_content(".tv-caption") != hint
+    page.wait_for_function("document.querySelector('.tv-caption').textContent.includes('depth first')")
+    assert page.text_content(".tv-caption") != hint
     parents, rows = page.eval_on_selector(".tv", "e => [e.treeviz.model.raw.tree.parent, e.treeviz.panels.order.rows]")
     assert sorted(rows) == list(range(len(parents))) and rows != sorted(rows)
     for row in rows[1:]:  # depth first: a row's parent is among the ancestors of the row that was shown before it
