@@ -6,6 +6,8 @@ import pytest
 
 from tests.trace_maker import make_trace
 from treeviz import figures
+from treeviz.frames import frames
+from treeviz.layout import layout
 
 
 @pytest.fixture(scope="module", params=[0.0, 1.0])
@@ -18,6 +20,22 @@ def test_tree_figure(trace):
         shown = {node for part in figures.tree_figure(r, trace).data if part.customdata is not None for node in part.customdata}
         assert set(r.tree.candidate) | {len(r.candidates.token) + 1} <= shown
     assert figures.tree_figure(trace.rounds[0]).to_json()  # without the trace: numbers for tokens
+
+
+def test_the_tree_figure_tells_what_the_frame_is_about(trace):
+    """The accepted path in green from the root on, and at the boxes the number that the step is about."""
+    for r in trace.rounds:
+        kinds = [frame.kind for frame in frames(r, not r.accept.tests)]
+        place = layout(r)
+        green = [part for part in figures.tree_figure(r, trace).data if part.line.color == figures.GREEN and part.mode == "lines"]
+        path = [r.tree.candidate[row] for row in r.accept.path]
+        ends = {(x, y) for part in green for x, y in zip(part.x, part.y) if x is not None}
+        assert {place[node] for node in path[1:]} <= ends and (len(path) > 1) == bool(green)
+        for kind, number in (("flatten", "0"), ("rerank", figures.number(r.candidates.score[0]))):
+            texts = [part.text for part in figures.tree_figure(r, trace, kinds.index(kind)).data if part.mode == "text"]
+            assert number in texts[0] and len(texts[0]) >= len(r.tree.candidate) - 1
+        hairs = figures.tree_figure(r, trace, kinds.index("rerank")).data[0]
+        assert hairs.x.count(None) == len(r.candidates.token) - (len(place) - 2), "a hair for every candidate without a box"
 
 
 def test_mask_figure(trace):

@@ -1,25 +1,16 @@
-"""The page in a real browser: stepping, linking, pinning, links, hostile tokens, phones, live decoding."""
+"""The page in a real browser: opening, stepping, linking, pinning, links, hostile tokens."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from core.trace import Trace
+from tests.browser.page import now, sentence
 from tests.trace_maker import make_trace
 
 pytestmark = pytest.mark.timeout(170)
 HOSTILE = ["${7*7}", "{{7*7}}", "`", "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\n", "\x00", "\\u0041",
            "\u202eabc", "\u05e9\u05dc\u05d5\u05dd", b"\xf0\x9f", b"\x98\x80", "<|im_end|>", " ", "\t", "&lt;", "'\"", "中文", "a" * 60, "", "\ufffe", "\uffff\ufdd0"]
-
-
-def now(page):
-    return page.eval_on_selector(".tv", "e => { const v = e.treeviz, s = v.state; return {round: s.round, frame: s.frame, kind: "
-                                 "v.frame.kind, pin: s.pin, hover: s.hover, rounds: v.data.rounds}; }")
-
-
-def sentence(page):
-    return page.text_content(".tv-say")
 
 
 def test_opens_on_a_recorded_run_without_torch(visit, server):
@@ -148,33 +139,6 @@ def test_keys_walk_along_the_tree(visit):
     assert page.get_attribute(".tv-tree", "role") == "tree" and page.locator(".tv-tree [role=treeitem]").count() > 10
 
 
-def test_turned_and_presented(visit):
-    page = visit.open()
-    box = page.locator(".tv-tree .n.s-R").bounding_box()
-    page.keyboard.press("t")
-    turned = page.locator(".tv-tree .n.s-a").first.bounding_box()
-    assert turned["y"] > page.locator(".tv-tree .n.s-R").bounding_box()["y"] + 20 and box
-    page.keyboard.press("p")
-    assert not page.is_visible(".tab-wrapper") and page.is_visible(".tv-say")
-    page.wait_for_function("location.hash.includes('present')")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Escape")
-    assert now(page)["pin"] is None and not page.is_visible(".tab-wrapper"), "the first Esc unpins"
-    page.keyboard.press("Escape")
-    assert page.is_visible(".tab-wrapper"), "the second leaves"
-
-
-@pytest.mark.parametrize("width, height", [(1440, 900), (1280, 800)])
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_sentence_is_whole_when_presenting(visit, width, height, language):
-    page = visit.open(f"#lang={language}", width=width, height=height)
-    page.keyboard.press("p")
-    over = "(e => e.scrollHeight - e.clientHeight)(document.querySelector('.tv-say .inner'))"
-    for _ in range(16):
-        assert page.evaluate(over) <= 0, sentence(page)
-        page.keyboard.press("ArrowRight")
-
-
 def test_click_pins_and_escape_clears(visit):
     page = visit.open()
     node = page.locator(".tv-tree .n.s-k").first
@@ -280,173 +244,30 @@ def test_a_very_deep_tree_opens(visit, folder):
     assert (folder / "deep.png").read_bytes()[:4] == b"\x89PNG", "as large as a canvas can be, and no larger"
 
 
-def test_a_wrong_file_gets_a_sentence_and_the_run_stays(visit, folder):
-    page = visit.open()
-    bad = folder / "bad.json"
-    bad.write_text('{"format": "eagle2-trace", "schema_version": 9, "rounds": []}')
-    open_sidebar(page)
-    page.set_input_files("input[type=file]", str(bad))
-    page.wait_for_selector("#tv-opened .tv-message[data-kind=error]")
-    assert "schema_version" in page.text_content("#tv-opened")
-    assert now(page)["rounds"] == 4
-    page.wait_for_function("(r => r.top >= 0 && r.bottom <= innerHeight + 1)(document.querySelector('#tv-opened').getBoundingClientRect())")
+TAKE = """() => { const v = document.querySelector('.tv').treeviz, r = v.ref;
+  return [r.details, v.panels.table.hidden ? r.caption : v.panels.table, r.say, r.tabs].map(box => {
+    const copy = box.cloneNode(true);
+    copy.querySelectorAll('.none').forEach(each => each.remove());
+    copy.querySelectorAll('[class=""]').forEach(each => each.removeAttribute('class'));
+    return copy; }); }"""
+ANEW = """() => { const v = document.querySelector('.tv').treeviz;
+  for (const box of [v.ref.details, v.panels.table, v.ref.say, v.ref.tabs]) box.replaceChildren();
+  v.details.key = null; v.draw('frame'); }"""
+DIFFERENT = f"""() => {{ const now = ({TAKE})();
+  return window.before.flatMap((box, i) => box.isEqualNode(now[i]) ? [] : [[box.outerHTML, now[i].outerHTML]]); }}"""
 
 
-def test_save_gives_the_trace_back(visit, folder):
-    page = visit.open()
-    with page.expect_download() as download:
-        page.evaluate("document.querySelector('.tv').treeviz.save()")
-    path = folder / "saved.jsonl"
-    download.value.save_as(path)
-    assert Trace.load(path) == Trace.load(folder / "opening.json.gz")
-
-
-def test_a_long_word_as_a_prompt_makes_no_long_file_name(visit, folder):
-    page = visit.open()
-    path = folder / "word.jsonl"
-    make_trace(rounds=1, words=["\U00020000" * 300, *[f" w{i}" for i in range(14)]]).save(path)
-    page.set_input_files("input[type=file]", str(path))
-    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds === 1")
-    with page.expect_download() as download:
-        page.evaluate("document.querySelector('.tv').treeviz.save()")
-    name = download.value.suggested_filename
-    assert len(name) < 80 and name.endswith(".trace.jsonl") and set(name.split(".")[0]) <= set("\U00020000-w123")
-
-
-def test_pictures_can_be_saved(visit, folder):
-    page = visit.open()
-    for name, ending in (("svg", ".svg"), ("png", ".png"), ("maskSvg", ".svg"), ("maskPng", ".png")):
-        page.click(".tv-menu summary")
-        with page.expect_download() as download:
-            page.click(f"[data-action={name}]")
-        path = folder / f"picture{name}{ending}"
-        download.value.save_as(path)
-        assert path.read_bytes()[:4] in (b"\x89PNG", b"<svg") and path.stat().st_size > 2000
-
-
-@pytest.mark.parametrize("width", [390, 1024])
-def test_no_sideways_scrolling(visit, width):
-    page = visit.open(width=width, height=844, has_touch=width == 390)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    tree, say = (page.locator(name).bounding_box() for name in (".tv-treebox", ".tv-say"))
-    assert (say["y"] + say["height"] <= tree["y"]) == (width == 390), "on a phone the sentence stands above the tree"
-    if width == 390:  # a tap does what a hover does
-        page.locator(".tv-tree .n.s-R").tap()
-        assert now(page)["pin"] == 0
-        assert page.locator("[data-action=next]").bounding_box()["height"] >= 40
-
-
-def test_dark_theme(visit):
-    page = visit.open(theme="dark")
-    assert page.locator(".tv.dark").count() == 1
-    light, dark = "rgb(255, 255, 255)", page.eval_on_selector(".tv-card", "e => getComputedStyle(e).backgroundColor")
-    assert dark != light
-
-
-def test_run_tab_has_charts(visit):
-    page = visit.open()
-    page.get_by_role("tab", name="The whole run").click()
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 4", timeout=40000)
-    page.get_by_role("tab", name="Inside a round").click()
-    page.wait_for_selector(".tv-tree .n")
-    assert now(page)["rounds"] == 4
-
-
-def open_sidebar(page, decode="Decode"):
-    page.click("[data-action=runs]")
-    page.wait_for_selector(f"button:has-text('{decode}'):visible >> nth=0")
-
-
-def test_live_decoding_streams_stops_and_tells_errors(visit):
-    page = visit.open()
-    open_sidebar(page)
-    page.get_by_role("button", name="Decode", exact=True).click()  # a chat, but this tokenizer has no template
-    page.wait_for_selector("#tv-message [data-kind=error]", timeout=60000)
-    assert "chat template" in page.text_content("#tv-message") and now(page)["rounds"] == 4, "the last good run stays"
-
-    page.get_by_label("As a chat message").uncheck()
-    page.get_by_label("Prompt", exact=True).fill("abcdefgh")
-    page.keyboard.press("Tab")
-    page.get_by_role("button", name="Sampling and length").click()
-    page.get_by_label("number input for max_new_tokens").fill("1500")
-    page.keyboard.press("Tab")
-    page.get_by_role("button", name="Decode", exact=True).click()
-    page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
-    page.click(".tv-head h1")
-    page.click(".tv-bars .bar >> nth=0")
-    page.keyboard.press("Home")
-    rounds = now(page)["rounds"]
-    page.wait_for_function(f"document.querySelector('.tv').treeviz.data.rounds > {rounds}")
-    assert now(page)["round"] == 0 and now(page)["frame"] == 0, "new rounds do not move what one looks at"
-    page.get_by_role("button", name="Stop", exact=True).click()
-    page.wait_for_selector("#tv-message [data-kind=ok]")
-    assert page.evaluate("document.querySelector('.tv').treeviz.data.footer.output.finish_reason") == "cancelled"
-    assert "stopped" in page.text_content(".tv-pills")
-
-
-def chinese(page, *texts):
-    """Waits until all of these are on the page."""
-    for text in texts:
-        page.wait_for_selector(f"text={text} >> nth=0", state="attached")
-
-
-def test_the_page_follows_the_switch_and_keeps_what_was_typed(visit):
-    page = visit.open()
-    open_sidebar(page)
-    english = page.inner_text(".sidebar")
-    page.get_by_label("Prompt", exact=True).fill("abcdefgh")
-    for fold in page.locator(".tv-form button.label-wrap").all():
-        fold.click()
-    page.get_by_label("seed").fill("-1")
-    page.keyboard.press("Tab")
-    page.get_by_role("button", name="Decode", exact=True).click()
-    page.wait_for_selector("#tv-message [data-kind=error]", timeout=60000)
-    assert page.text_content("#tv-message").strip().startswith("seed is -1; give")
-    opened = page.inner_text(".sidebar")
-
-    page.click("[data-action=lang]")
-    chinese(page, "解码一个提示", "作为对话消息", "现成的树", "论文的", "采样与长度", "录制的运行", "打开轨迹", "走进一轮")
-    assert page.text_content("#tv-message").strip().startswith("seed 为 -1；请填"), "also what was said before"
-    assert page.get_by_label("draft_vocab").input_value() == "全部词元"
-    assert "Ready" not in page.inner_text(".sidebar") and "runs" not in page.inner_text(".sidebar")
-    assert page.get_by_label("提示", exact=True).input_value() == "abcdefgh"
-    assert page.get_by_label("seed").input_value() == "-1" and now(page)["rounds"] == 4
-    page.get_by_label("提示", exact=True).fill("  ")
-    page.get_by_role("button", name="解码", exact=True).click()  # a number out of bounds is ours to answer, as before
-    page.wait_for_function("document.querySelector('#tv-message').textContent.includes('提示是空的')")
-    page.get_by_label("提示", exact=True).fill("abcdefgh")
-    page.get_by_role("button", name="解码", exact=True).click()
-    page.wait_for_function("document.querySelector('#tv-message').textContent.includes('seed 为 -1')")
-
-    page.get_by_role("tab", name="整个运行").click()
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 4", timeout=40000)
-    assert "每轮的词元" in page.text_content(".js-plotly-plot >> nth=0") and page.is_visible("text=接受长度")
-    page.get_by_role("tab", name="走进一轮").click()
-    page.click("[data-action=lang]")
-    page.wait_for_selector("text=Decode a prompt")
-    assert page.inner_text(".sidebar") == opened and page.get_by_label("Prompt", exact=True).input_value() == "abcdefgh"
-    assert set(english.split("\n")) <= set(opened.split("\n"))
-
-
-def test_a_chinese_browser_finds_a_chinese_page_and_may_switch_while_a_run_goes_on(visit):
-    page = visit.open("#lang=zh")
-    open_sidebar(page, "解码")
-    page.get_by_label("作为对话消息").uncheck()
-    page.get_by_label("提示", exact=True).fill("abcdefgh")
-    page.get_by_role("button", name="采样与长度").click()
-    page.get_by_label("number input for max_new_tokens").fill("1500")
-    page.keyboard.press("Tab")
-    page.get_by_role("button", name="解码", exact=True).click()
-    page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
-    page.wait_for_selector("#tv-message :text('正在解码。')")
-    page.click("[data-action=lang]")
-    page.wait_for_selector("#tv-message :text('Decoding.')")
-    rounds = now(page)["rounds"]
-    page.wait_for_function(f"document.querySelector('.tv').treeviz.data.rounds > {rounds}")
-    page.get_by_role("button", name="Stop", exact=True).click()
-    page.wait_for_selector("#tv-message [data-kind=ok]:text('Stopped.')")
-    for _ in range(3):  # of quick switches the last counts
-        page.click("[data-action=lang]")
-    page.wait_for_selector("text=解码一个提示")
-    page.wait_for_selector("#tv-message :text('已停止。')")
-    assert page.get_by_label("number input for max_new_tokens").input_value() == "1500"
+@pytest.mark.parametrize("run", ["sky-small", "sampled"])
+def test_what_is_written_over_reads_as_if_made_anew(visit, run):
+    page = visit.open(f"#run={run}")
+    page.wait_for_function(f"document.querySelector('.tv').treeviz.data.header.page.name === '{run}'")
+    settle = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    for panel in (None, "rows", "paths", "cache"):
+        page.eval_on_selector(".tv", "(e, panel) => e.treeviz.set({round: 0, frame: 0, panel, pin: null})", panel)
+        for _ in range(page.locator(".tv-strip .chip").count() + 3):
+            page.keyboard.press("ArrowRight")
+            page.evaluate(settle)
+            page.evaluate(f"window.before = ({TAKE})()")
+            page.evaluate(ANEW)
+            page.evaluate(settle)
+            assert page.evaluate(DIFFERENT) == [], now(page)

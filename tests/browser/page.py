@@ -1,0 +1,15 @@
+"""What the browser tests ask of the page."""
+
+
+def now(page):
+    return page.eval_on_selector(".tv", "e => { const v = e.treeviz, s = v.state; return {round: s.round, frame: s.frame, kind: "
+                                 "v.frame.kind, pin: s.pin, hover: s.hover, rounds: v.data.rounds}; }")
+
+
+def sentence(page):
+    return page.text_content(".tv-say")
+
+
+def open_sidebar(page, decode="Decode"):
+    page.click("[data-action=runs]")
+    page.wait_for_selector(f"button:has-text('{decode}'):visible >> nth=0")

@@ -1,0 +1,112 @@
+"""The page around the view: decoding live, the charts of a run, and both languages."""
+
+
+import pytest
+
+from tests.browser.page import now, open_sidebar
+
+pytestmark = pytest.mark.timeout(170)
+
+
+def test_run_tab_has_charts(visit):
+    page = visit.open()
+    page.get_by_role("tab", name="The whole run").click()
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 4", timeout=40000)
+    page.get_by_role("tab", name="Inside a round").click()
+    page.wait_for_selector(".tv-tree .n")
+    assert now(page)["rounds"] == 4
+
+
+def test_live_decoding_streams_stops_and_tells_errors(visit):
+    page = visit.open()
+    open_sidebar(page)
+    page.get_by_role("button", name="Decode", exact=True).click()  # a chat, but this tokenizer has no template
+    page.wait_for_selector("#tv-message [data-kind=error]", timeout=60000)
+    assert "chat template" in page.text_content("#tv-message") and now(page)["rounds"] == 4, "the last good run stays"
+
+    page.get_by_label("As a chat message").uncheck()
+    page.get_by_label("Prompt", exact=True).fill("abcdefgh")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Sampling and length").click()
+    page.get_by_label("number input for max_new_tokens").fill("1500")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Decode", exact=True).click()
+    page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
+    page.click(".tv-head h1")
+    page.click(".tv-bars .bar >> nth=0")
+    page.keyboard.press("Home")
+    rounds = now(page)["rounds"]
+    page.wait_for_function(f"document.querySelector('.tv').treeviz.data.rounds > {rounds}")
+    assert now(page)["round"] == 0 and now(page)["frame"] == 0, "new rounds do not move what one looks at"
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.wait_for_selector("#tv-message [data-kind=ok]")
+    assert page.evaluate("document.querySelector('.tv').treeviz.data.footer.output.finish_reason") == "cancelled"
+    assert "stopped" in page.text_content(".tv-pills")
+
+
+def chinese(page, *texts):
+    """Waits until all of these are on the page."""
+    for text in texts:
+        page.wait_for_selector(f"text={text} >> nth=0", state="attached")
+
+
+def test_the_page_follows_the_switch_and_keeps_what_was_typed(visit):
+    page = visit.open()
+    open_sidebar(page)
+    english = page.inner_text(".sidebar")
+    page.get_by_label("Prompt", exact=True).fill("abcdefgh")
+    for fold in page.locator(".tv-form button.label-wrap").all():
+        fold.click()
+    page.get_by_label("seed").fill("-1")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Decode", exact=True).click()
+    page.wait_for_selector("#tv-message [data-kind=error]", timeout=60000)
+    assert page.text_content("#tv-message").strip().startswith("seed is -1; give")
+    opened = page.inner_text(".sidebar")
+
+    page.click("[data-action=lang]")
+    chinese(page, "解码一个提示", "作为对话消息", "现成的树", "论文的", "采样与长度", "录制的运行", "打开轨迹", "走进一轮")
+    assert page.text_content("#tv-message").strip().startswith("seed 为 -1；请填"), "also what was said before"
+    assert page.get_by_label("draft_vocab").input_value() == "全部词元"
+    assert "Ready" not in page.inner_text(".sidebar") and "runs" not in page.inner_text(".sidebar")
+    assert page.get_by_label("提示", exact=True).input_value() == "abcdefgh"
+    assert page.get_by_label("seed").input_value() == "-1" and now(page)["rounds"] == 4
+    page.get_by_label("提示", exact=True).fill("  ")
+    page.get_by_role("button", name="解码", exact=True).click()  # a number out of bounds is ours to answer, as before
+    page.wait_for_function("document.querySelector('#tv-message').textContent.includes('提示是空的')")
+    page.get_by_label("提示", exact=True).fill("abcdefgh")
+    page.get_by_role("button", name="解码", exact=True).click()
+    page.wait_for_function("document.querySelector('#tv-message').textContent.includes('seed 为 -1')")
+
+    page.get_by_role("tab", name="整个运行").click()
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 4", timeout=40000)
+    assert "每轮的词元" in page.text_content(".js-plotly-plot >> nth=0") and page.is_visible("text=接受长度")
+    page.get_by_role("tab", name="走进一轮").click()
+    page.click("[data-action=lang]")
+    page.wait_for_selector("text=Decode a prompt")
+    assert page.inner_text(".sidebar") == opened and page.get_by_label("Prompt", exact=True).input_value() == "abcdefgh"
+    assert set(english.split("\n")) <= set(opened.split("\n"))
+
+
+def test_a_chinese_browser_finds_a_chinese_page_and_may_switch_while_a_run_goes_on(visit):
+    page = visit.open("#lang=zh")
+    open_sidebar(page, "解码")
+    page.get_by_label("作为对话消息").uncheck()
+    page.get_by_label("提示", exact=True).fill("abcdefgh")
+    page.get_by_role("button", name="采样与长度").click()
+    page.get_by_label("number input for max_new_tokens").fill("1500")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="解码", exact=True).click()
+    page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
+    page.wait_for_selector("#tv-message :text('正在解码。')")
+    page.click("[data-action=lang]")
+    page.wait_for_selector("#tv-message :text('Decoding.')")
+    rounds = now(page)["rounds"]
+    page.wait_for_function(f"document.querySelector('.tv').treeviz.data.rounds > {rounds}")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.wait_for_selector("#tv-message [data-kind=ok]:text('Stopped.')")
+    for _ in range(3):  # of quick switches the last counts
+        page.click("[data-action=lang]")
+    page.wait_for_selector("text=解码一个提示")
+    page.wait_for_selector("#tv-message :text('已停止。')")
+    assert page.get_by_label("number input for max_new_tokens").input_value() == "1500"

@@ -1,0 +1,54 @@
+"""What comes into the page and what leaves it: traces and pictures."""
+
+
+import pytest
+
+from core.trace import Trace
+from tests.browser.page import now, open_sidebar
+from tests.trace_maker import make_trace
+
+pytestmark = pytest.mark.timeout(170)
+
+
+def test_a_wrong_file_gets_a_sentence_and_the_run_stays(visit, folder):
+    page = visit.open()
+    bad = folder / "bad.json"
+    bad.write_text('{"format": "eagle2-trace", "schema_version": 9, "rounds": []}')
+    open_sidebar(page)
+    page.set_input_files("input[type=file]", str(bad))
+    page.wait_for_selector("#tv-opened .tv-message[data-kind=error]")
+    assert "schema_version" in page.text_content("#tv-opened")
+    assert now(page)["rounds"] == 4
+    page.wait_for_function("(r => r.top >= 0 && r.bottom <= innerHeight + 1)(document.querySelector('#tv-opened').getBoundingClientRect())")
+
+
+def test_save_gives_the_trace_back(visit, folder):
+    page = visit.open()
+    with page.expect_download() as download:
+        page.evaluate("document.querySelector('.tv').treeviz.save()")
+    path = folder / "saved.jsonl"
+    download.value.save_as(path)
+    assert Trace.load(path) == Trace.load(folder / "opening.json.gz")
+
+
+def test_a_long_word_as_a_prompt_makes_no_long_file_name(visit, folder):
+    page = visit.open()
+    path = folder / "word.jsonl"
+    make_trace(rounds=1, words=["\U00020000" * 300, *[f" w{i}" for i in range(14)]]).save(path)
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds === 1")
+    with page.expect_download() as download:
+        page.evaluate("document.querySelector('.tv').treeviz.save()")
+    name = download.value.suggested_filename
+    assert len(name) < 80 and name.endswith(".trace.jsonl") and set(name.split(".")[0]) <= set("\U00020000-w123")
+
+
+def test_pictures_can_be_saved(visit, folder):
+    page = visit.open()
+    for name, ending in (("svg", ".svg"), ("png", ".png"), ("maskSvg", ".svg"), ("maskPng", ".png")):
+        page.click(".tv-menu summary")
+        with page.expect_download() as download:
+            page.click(f"[data-action={name}]")
+        path = folder / f"picture{name}{ending}"
+        download.value.save_as(path)
+        assert path.read_bytes()[:4] in (b"\x89PNG", b"<svg") and path.stat().st_size > 2000

@@ -1,0 +1,86 @@
+"""The page in every size and theme: what must be seen can be seen."""
+
+import pytest
+
+from tests.browser.page import now, sentence
+
+pytestmark = pytest.mark.timeout(170)
+
+
+def test_turned_and_presented(visit):
+    page = visit.open()
+    box = page.locator(".tv-tree .n.s-R").bounding_box()
+    page.keyboard.press("t")
+    turned = page.locator(".tv-tree .n.s-a").first.bounding_box()
+    assert turned["y"] > page.locator(".tv-tree .n.s-R").bounding_box()["y"] + 20 and box
+    page.keyboard.press("p")
+    assert not page.is_visible(".tab-wrapper") and page.is_visible(".tv-say")
+    page.wait_for_function("location.hash.includes('present')")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    assert now(page)["pin"] is None and not page.is_visible(".tab-wrapper"), "the first Esc unpins"
+    page.keyboard.press("Escape")
+    assert page.is_visible(".tab-wrapper"), "the second leaves"
+
+
+@pytest.mark.parametrize("width, height", [(1440, 900), (1280, 800)])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_sentence_is_whole_when_presenting(visit, width, height, language):
+    page = visit.open(f"#lang={language}", width=width, height=height)
+    page.keyboard.press("p")
+    over = "(e => e.scrollHeight - e.clientHeight)(document.querySelector('.tv-say .inner'))"
+    for _ in range(16):
+        assert page.evaluate(over) <= 0, sentence(page)
+        page.keyboard.press("ArrowRight")
+
+
+@pytest.mark.parametrize("width", [390, 1024])
+def test_no_sideways_scrolling(visit, width):
+    page = visit.open(width=width, height=844, has_touch=width == 390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    tree, say = (page.locator(name).bounding_box() for name in (".tv-treebox", ".tv-say"))
+    assert (say["y"] + say["height"] <= tree["y"]) == (width == 390), "on a phone the sentence stands above the tree"
+    if width == 390:  # a tap does what a hover does
+        page.locator(".tv-tree .n.s-R").tap()
+        assert now(page)["pin"] == 0
+        assert page.locator("[data-action=next]").bounding_box()["height"] >= 40
+
+
+def test_dark_theme(visit):
+    page = visit.open(theme="dark")
+    assert page.locator(".tv.dark").count() == 1
+    light, dark = "rgb(255, 255, 255)", page.eval_on_selector(".tv-card", "e => getComputedStyle(e).backgroundColor")
+    assert dark != light
+
+
+@pytest.mark.parametrize("width, height", [(1440, 1000), (1024, 900), (1000, 900), (880, 900)])
+def test_the_accepted_path_stays_clear_of_the_sentence(visit, width, height):
+    page = visit.open("#run=sky-small", width=width, height=height)
+    page.wait_for_function("document.querySelector('.tv').treeviz.frame.kind === 'accept'")
+    tree, say = (page.locator(name).bounding_box() for name in (".tv-treebox", ".tv-say"))
+    for node in page.locator(".tv-tree .n.s-a, .tv-tree .n.s-b").all():
+        box = node.bounding_box()
+        assert box["y"] >= tree["y"] and box["y"] + box["height"] <= say["y"], node.get_attribute("aria-label")
+
+
+def test_on_a_phone_the_menu_stays_on_the_screen(visit):
+    page = visit.open(width=390, height=844, has_touch=True)
+    page.click(".tv-menu summary")
+    box = page.locator(".tv-menu .list").bounding_box()
+    assert 0 <= box["x"] and box["x"] + box["width"] <= 390
+
+
+def test_the_tree_is_one_tab_stop(visit):
+    page = visit.open()
+    page.focus("[data-action=fit]")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.node") == "0", "the root, not the drawing around it"
+    page.keyboard.press("Enter")
+    assert now(page)["pin"] == 0
+
+
+def test_the_target_s_word_leaves_the_root_its_own(visit):
+    page = visit.open("#run=sky")
+    page.wait_for_function("document.querySelector('.tv').treeviz.frame.kind === 'accept'")
+    page.keyboard.press("ArrowLeft")
+    assert page.text_content(".tv-tree .n.s-R .label") == "The" and "→" in page.text_content(".tv-tree .n.s-R .side")
