@@ -83,8 +83,8 @@ def test_the_page_follows_the_switch_and_keeps_what_was_typed(visit):
     assert "每轮的词元" in page.text_content(".js-plotly-plot >> nth=0") and page.is_visible("text=接受长度")
     page.get_by_role("tab", name="走进一轮").click()
     page.click("[data-action=lang]")
-    page.wait_for_selector("text=Decode a prompt")
-    assert page.inner_text(".sidebar") == opened and page.get_by_label("Prompt", exact=True).input_value() == "abcdefgh"
+    page.wait_for_function("text => document.querySelector('.sidebar').innerText === text", arg=opened)
+    assert page.get_by_label("Prompt", exact=True).input_value() == "abcdefgh"
     assert set(english.split("\n")) <= set(opened.split("\n"))
 
 

@@ -56,7 +56,7 @@ def test_dark_theme(visit):
 @pytest.mark.parametrize("width, height", [(1440, 1000), (1024, 900), (1000, 900), (880, 900)])
 def test_the_accepted_path_stays_clear_of_the_sentence(visit, width, height):
     page = visit.open("#run=sky-small", width=width, height=height)
-    page.wait_for_function("document.querySelector('.tv').treeviz.frame.kind === 'accept'")
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.header.page.name === 'sky-small'")
     tree, say = (page.locator(name).bounding_box() for name in (".tv-treebox", ".tv-say"))
     for node in page.locator(".tv-tree .n.s-a, .tv-tree .n.s-b").all():
         box = node.bounding_box()
@@ -81,6 +81,6 @@ def test_the_tree_is_one_tab_stop(visit):
 
 def test_the_target_s_word_leaves_the_root_its_own(visit):
     page = visit.open("#run=sky")
-    page.wait_for_function("document.querySelector('.tv').treeviz.frame.kind === 'accept'")
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.header.page.name === 'sky'")
     page.keyboard.press("ArrowLeft")
     assert page.text_content(".tv-tree .n.s-R .label") == "The" and "→" in page.text_content(".tv-tree .n.s-R .side")
