@@ -95,7 +95,7 @@ class Visit:
                                            locale="en-GB", **settings)
         self.contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20000)
+        page.set_default_timeout(40000)
         page.on("request", lambda r: self.foreign.append(r.url) if not r.url.startswith(
             (self.address, self.address.replace("http", "ws"), "data:", "blob:")) else None)
         page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
