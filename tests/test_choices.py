@@ -29,7 +29,9 @@ from treeviz.choices import (
     ("max_new_tokens", 1e9, "max_new_tokens is 1e+09; give a number from 1 to 2,048."),
     ("temperature", float("nan"), "temperature is nan; give a number from 0 to 2."),
     ("seed", None, "seed is empty; give a number from 0"),
-    ("top_p", "much", "top_p is empty; give a number from 0.05 to 1."),
+    ("top_p", "much", 'top_p is "much"; give a number from 0.05 to 1.'),
+    ("top_k", True, "top_k is true; give a number from 1 to 16."),
+    ("depth", "", "depth is empty; give a number from 0 to 10."),
 ])
 def test_a_number_out_of_bounds_is_a_sentence(name, value, said):
     with pytest.raises(UserError) as error:

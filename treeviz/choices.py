@@ -101,8 +101,10 @@ def config_of(values: dict) -> DecodeConfig:
     """The settings of a run from the numbers of the form or of the API. Raises UserError, one sentence."""
     for name, value in values.items():
         low, high = BOUNDS[name]
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if value is None or value == "":
             raise refusal(say("error.blank", name=name, low=low, high=high))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise refusal(say("error.word", name=name, value=json.dumps(value, ensure_ascii=False)[:40], low=low, high=high))
         if not low <= value <= high:  # NaN is in no bounds either
             raise refusal(say("error.bounds", name=name, value=value, low=low, high=high))
     whole = {name: int(value) for name, value in values.items() if name not in ("temperature", "top_p")}

@@ -77,6 +77,7 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     "stopped": ("Stopped.", "已停止。"),
     "opened": ("Opened.", "已打开。"),
     # errors
+    "error.word": ("{name} is {value}; give a number from {low} to {high:,}.", "{name} 为 {value}；请填 {low} 到 {high:,} 之间的数。"),
     "error.blank": ("{name} is empty; give a number from {low} to {high:,}.", "{name} 是空的；请填 {low} 到 {high:,} 之间的数。"),
     "error.bounds": ("{name} is {value:g}; give a number from {low} to {high:,}.",
                      "{name} 为 {value:g}；请填 {low} 到 {high:,} 之间的数。"),

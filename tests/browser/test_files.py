@@ -52,3 +52,11 @@ def test_pictures_can_be_saved(visit, folder):
         path = folder / f"picture{name}{ending}"
         download.value.save_as(path)
         assert path.read_bytes()[:4] in (b"\x89PNG", b"<svg") and path.stat().st_size > 2000
+
+
+def test_a_picture_that_cannot_be_made_is_said(visit):
+    page = visit.open()
+    page.evaluate("HTMLCanvasElement.prototype.toBlob = function (done) { done(null); }")
+    page.click(".tv-menu summary")
+    page.click("[data-action=png]")
+    page.wait_for_selector(".tv-toast:has-text('save the tree as SVG')")
