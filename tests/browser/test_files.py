@@ -56,7 +56,7 @@ def test_pictures_can_be_saved(visit, folder):
 
 def test_a_picture_that_cannot_be_made_is_said(visit):
     page = visit.open()
-    page.evaluate("HTMLCanvasElement.prototype.toBlob = function (done) { done(null); }")
+    page.evaluate("() => { HTMLCanvasElement.prototype.toBlob = done => done(null); }")
     page.click(".tv-menu summary")
     page.click("[data-action=png]")
     page.wait_for_selector(".tv-toast:has-text('save the tree as SVG')")
