@@ -11,8 +11,9 @@ from pathlib import Path
 import gradio as gr
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-SCRIPTS = ("view-words.js", "view-data.js", "view-fill.js", "view-place.js", "view-fan.js", "view-tree.js", "view-stream.js", "view-panels.js",
-           "view-paint.js", "view-mask.js", "view-details.js", "view-export.js", "view.js", "view-controls.js")
+SCRIPTS = ("view-words.js", "view-data.js", "view-fill.js", "view-place.js", "view-fan.js", "view-tree.js", "view-zoom.js",
+           "view-stream.js", "view-panels.js", "view-paint.js", "view-mask.js", "view-details.js", "view-export.js", "view.js",
+           "view-controls.js")
 
 BETWEEN = "\x1f"  # the languages of a message
 MESSAGE_SCRIPT = """

@@ -1,0 +1,122 @@
+// Zoom and pan of the tree, what is in sight of it, and what pointers do to it. Belongs to TV.Tree and is mixed into it.
+
+TV.zooming = {
+  fit(whole = false) {
+    if (!this.size) return;
+    const {width, height} = this.room;
+    if (!width || !height) return;
+    const least = whole ? 0 : TV.READABLE;  // readable first: what does not fit is panned
+    const k = Math.max(least, Math.min(TV.MOST, (width - 8) / this.size.w, (height - 8) / this.size.h));
+    const {w, h} = this.size, m = this.model, root = this.at(0), end = this.at(m.bonus);
+    // what fits is centred, a little high; else the accepted path is in the middle, as far as the tree's ends allow
+    const along = (length, room, middle, lift) => k * length <= room ? (room - k * length) * lift
+      : Math.min(4, Math.max(room - 4 - k * length, room * 0.42 - k * middle));
+    this.zoom = {k, x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
+      y: along(h, this.inSight() + 24, this.map.down ? 0 : (root.y + 2 * end.y) / 3, this.stacked ? 0.4 : 0.12)};
+    this.home = {...this.zoom}; this.whole = whole; this.touched = false; this.fitted = true;
+    this.apply();
+  },
+
+  apply() {
+    const {k, x, y} = this.zoom;
+    TV.put(this.world, 'transform', `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
+  },
+
+  scale(factor, cx = this.room.width / 2, cy = this.room.height / 2) {
+    const k = Math.max(0.2, Math.min(4, this.zoom.k * factor)), f = k / this.zoom.k;
+    this.zoom = {k, x: cx - (cx - this.zoom.x) * f, y: cy - (cy - this.zoom.y) * f};
+    this.touched = true;
+    this.apply();
+  },
+
+  // While the tree grows out of sight, the view goes after it, until a person has moved it.
+  follow(ids, sideways) {
+    const {k, x, y} = this.zoom, {width} = this.room, height = this.inSight();
+    const seen = id => {
+      const b = this.at(id);
+      return (!sideways || x + k * b.x > -20 && x + k * (b.x + b.w) < width + 20) && y + k * b.y > 0 && y + k * b.y < height;
+    };
+    if (ids.length && !ids.some(seen)) this.reveal(ids[0], sideways);
+  },
+
+  // How much of the box can be seen: the sentence stays over its lower end in a low window.
+  inSight() { return this.sight ??= this.lookAround(); },
+  lookAround() {
+    const box = this.box.getBoundingClientRect();
+    const covered = !this.stacked && box.top < innerHeight - 300;
+    const say = this.view.ref.saycard.offsetHeight + 22;
+    return (covered ? Math.min(box.height, innerHeight - say - Math.max(0, box.top)) : box.height) - 24;
+  },
+
+  // Brings a node into view if it is outside.
+  reveal(id, sideways = true) {
+    if (!this.nodes.has(id)) return;
+    const b = this.at(id), {k} = this.zoom, {width} = this.room, height = this.inSight();
+    const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
+    if (sideways && (left < 0 || left + k * b.w > width)) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
+    if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.6 - k * b.y;
+    if (!this.touched) {  // no further than the tree's ends
+      const inside = (at, length, room) => k * length <= room ? at : Math.min(4, Math.max(room - 4 - k * length, at));
+      this.zoom.x = inside(this.zoom.x, this.size.w, width);
+      this.zoom.y = inside(this.zoom.y, this.size.h, height);
+    }
+    this.apply();
+  },
+
+  listen() {
+    const pointers = new Map();
+    let moved = 0, spread = 0;
+    const local = event => {
+      const at = this.svg.getBoundingClientRect();
+      return [event.clientX - at.left, event.clientY - at.top];
+    };
+    this.svg.addEventListener('wheel', event => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.scale(Math.exp(-event.deltaY * 0.0035), ...local(event));
+    }, {passive: false});
+    this.svg.addEventListener('pointerdown', event => {
+      pointers.set(event.pointerId, local(event)); moved = 0; spread = 0;
+    });
+    this.svg.addEventListener('pointermove', event => {
+      const last = pointers.get(event.pointerId);
+      if (!last) return;
+      const now = local(event), dx = now[0] - last[0], dy = now[1] - last[1];
+      moved += Math.abs(dx) + Math.abs(dy);
+      if (moved < 5) return;
+      if (!this.svg.hasPointerCapture(event.pointerId)) this.svg.setPointerCapture(event.pointerId);
+      pointers.set(event.pointerId, now);
+      if (pointers.size === 2) {
+        const [a, b] = [...pointers.values()], wide = Math.hypot(a[0] - b[0], a[1] - b[1]);
+        if (spread) this.scale(wide / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
+        spread = wide;
+      } else {
+        this.zoom.x += dx; this.zoom.y += dy; this.touched = true;
+        this.apply();
+      }
+    });
+    const up = event => { pointers.delete(event.pointerId); spread = 0; };
+    this.svg.addEventListener('pointerup', up);
+    this.svg.addEventListener('pointercancel', up);
+    this.svg.addEventListener('pointerover', event => {
+      if (event.pointerType !== 'touch' && !pointers.size) this.view.hover(this.hit(event.target));
+    });
+    this.svg.addEventListener('pointerleave', () => this.view.hover(null));
+    this.svg.addEventListener('click', event => {
+      if (moved >= 5) return;
+      const id = this.hit(event.target);
+      if (id !== null) this.view.pin(id); else this.view.set({pin: null});
+    });
+    this.box.addEventListener('focusin', event => {
+      const id = this.hit(event.target);
+      if (id !== null && event.target.matches(':focus-visible')) this.view.hover(id);
+    });
+    this.box.addEventListener('focusout', () => this.view.hover(null));  // not on the SVG: Chromium would make it a tab stop
+  },
+
+  hit(target) {
+    const g = target.closest('[data-node], [data-fan]');
+    return g && this.svg.contains(g) ? Number(g.dataset.node ?? g.dataset.fan) : null;
+  },
+};
+Object.assign(TV.Tree.prototype, TV.zooming);
