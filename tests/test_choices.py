@@ -32,8 +32,12 @@ from treeviz.choices import (
     ("top_p", "much", 'top_p is "much"; give a number from 0.05 to 1.'),
     ("top_k", True, "top_k is true; give a number from 1 to 16."),
     ("depth", "", "depth is empty; give a number from 0 to 10."),
+    ("top_k", 2.5, "top_k is 2.5; give a whole number from 1 to 16."),
+    ("total_tokens", 3.7, "total_tokens is 3.7; give a whole number from 1 to 2,576."),
+    ("max_new_tokens", 1.0000001, "max_new_tokens is 1.0000001; give a whole number from 1 to 2,048."),
+    ("seed", 1.5, "seed is 1.5; give a whole number from 0"),
 ])
-def test_a_number_out_of_bounds_is_a_sentence(name, value, said):
+def test_a_number_that_cannot_be_used_is_a_sentence(name, value, said):
     with pytest.raises(UserError) as error:
         config_of({name: value})
     assert str(error.value).startswith(said)

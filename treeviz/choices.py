@@ -28,6 +28,7 @@ BEGINNINGS = ["Once upon a time", "One morning a small fox found a golden key", 
 # A page is open to whoever finds it, so one run of it may cost this much and no more; the command line has no such bounds.
 BOUNDS = {"top_k": (1, 16), "depth": (0, 10), "total_tokens": (1, candidate_count(16, 10)), "draft_vocab": (0, 10**6),
           "temperature": (0, 2), "top_p": (0.05, 1), "max_new_tokens": (1, 2048), "seed": (0, 2**53)}
+FRACTIONS = ("temperature", "top_p")  # every other number is whole
 LONGEST = 20_000  # characters of a prompt
 
 
@@ -107,7 +108,9 @@ def config_of(values: dict) -> DecodeConfig:
             raise refusal(say("error.word", name=name, value=json.dumps(value, ensure_ascii=False)[:40], low=low, high=high))
         if not low <= value <= high:  # NaN is in no bounds either
             raise refusal(say("error.bounds", name=name, value=value, low=low, high=high))
-    whole = {name: int(value) for name, value in values.items() if name not in ("temperature", "top_p")}
+        if name not in FRACTIONS and value != int(value):
+            raise refusal(say("error.whole", name=name, value=value, low=low, high=high))
+    whole = {name: int(value) for name, value in values.items() if name not in FRACTIONS}  # a browser may send 4.0
     return DecodeConfig(**values | whole)
 
 
