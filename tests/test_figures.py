@@ -38,6 +38,32 @@ def test_the_tree_figure_tells_what_the_frame_is_about(trace):
         assert hairs.x.count(None) == len(r.candidates.token) - (len(place) - 2), "a hair for every candidate without a box"
 
 
+def test_a_frame_goes_by_its_kind_too():
+    r = make_trace().rounds[0]
+    kinds = [frame.kind for frame in frames(r)]
+    for kind in kinds:  # of "expand" and "select" the first
+        assert figures.tree_figure(r, None, kind) == figures.tree_figure(r, None, kinds.index(kind))
+    assert figures.tree_figure(r) == figures.tree_figure(r, frame="accept") == figures.tree_figure(r, frame=-2)
+    for wrong in (99, -99, "draft", None, 1.5):
+        with pytest.raises(ValueError) as error:
+            figures.tree_figure(r, frame=wrong)
+        assert str(error.value) == (f"There is no frame {wrong!r} in this round; give a number from 0 to {len(kinds) - 1}, or one "
+                                    "of root, expand, select, rerank, flatten, verify, accept, commit.")
+
+
+def test_a_long_token_is_short_at_its_box_and_long_when_pointed_at():
+    trace = make_trace(words=["&" * 300] * 16)
+    for part in figures.tree_figure(trace.rounds[0], trace).data:
+        if part.mode == "markers+text":
+            assert set(part.text) == {"&amp;" * 13 + "…"}
+            assert all(text.startswith("&amp;" * 199 + "…<br>") for text in part.hovertext)
+
+
+def test_the_root_is_seen_on_light_and_on_dark(trace):
+    root = next(part for part in figures.tree_figure(trace.rounds[0]).data if part.name == "root")
+    assert root.marker.line.color == figures.INK != root.marker.color
+
+
 def test_mask_figure(trace):
     r = trace.rounds[0]
     z = figures.mask_figure(r, trace).data[0].z

@@ -18,7 +18,7 @@ INK, GRID = "#7d8590", "rgba(125,133,144,.25)"
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#D55E00", "#E69F00", "#CC79A7"
 BUTTONS = ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]  # dragging zooms, a double click resets
 STATE = {  # letter of frames.py: (name, marker symbol, fill, outline)
-    "R": ("root", "square", "#444b54", "#444b54"), "k": ("kept", "circle", SKY, BLUE),
+    "R": ("root", "square", "#444b54", INK), "k": ("kept", "circle", SKY, BLUE),
     "e": ("expanded", "circle", PURPLE, PURPLE), "s": ("scored", "circle-open", INK, INK),
     "p": ("pruned", "circle-open-dot", INK, INK), "a": ("accepted", "diamond", GREEN, GREEN),
     "x": ("rejected", "x", VERMILION, VERMILION), "b": ("bonus", "star", ORANGE, ORANGE),
@@ -27,6 +27,7 @@ EDGE = {  # by the state of the child; any other as "k"
     "k": dict(color=GRID, width=1.2), "p": dict(color=GRID, width=1.2, dash="dot"), "a": dict(color=GREEN, width=3),
     "x": dict(color=VERMILION, width=1.4), "b": dict(color=ORANGE, width=1.8, dash="dot"),
 }
+SHORT, LONG = 14, 200  # characters of a token at its box, and when it is pointed at
 LABEL = 0.62  # of the way to the next depth: as far a label runs on its line, then the edges leave
 
 
@@ -49,17 +50,31 @@ def _plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _label(trace, token: int) -> str:
-    return _plain(show(trace.token(token)) if trace is not None else f"#{token}")
+def _label(trace, token: int, most: int = LONG) -> str:
+    text = show(trace.token(token)) if trace is not None else f"#{token}"
+    return _plain(text if len(text) <= most else text[:most - 1] + "…")
 
 
-def tree_figure(r, trace=None, frame: int = -2) -> go.Figure:
-    """The tree of round `r` at a frame (by default `accept`), as the page draws it: every box with its token and its number
-    (the score while the tree is drafted and cut, the row in `flatten` and `commit`, then the target's probability), every
-    edge in the state of its child, and a fan for the candidates without a box. Pass the trace for the tokens' texts.
+def _frame(r, wanted: int | str):
+    """A frame of the round by its number, or the first of a kind. Raises ValueError, one sentence."""
+    there = frames(r, not r.accept.tests)
+    kinds = [frame.kind for frame in there]
+    if wanted in kinds:
+        return there[kinds.index(wanted)]
+    if isinstance(wanted, int) and -len(there) <= wanted < len(there):
+        return there[wanted]
+    raise ValueError(f"There is no frame {wanted!r} in this round; give a number from 0 to {len(there) - 1}, "
+                     f"or one of {', '.join(dict.fromkeys(kinds))}.")
+
+
+def tree_figure(r, trace=None, frame: int | str = "accept") -> go.Figure:
+    """The tree of round `r` at a frame, as the page draws it: every box with its token and its number (the score while
+    the tree is drafted and cut, the row in `flatten` and `commit`, then the target's probability), every edge in the
+    state of its child, and a fan for the candidates without a box. Pass the trace for the tokens' texts. `frame` is a
+    frame's number or its kind; of `expand` and `select` it is the first.
     """
     place, parent = layout(r), boxes(r)
-    now = frames(r, not r.accept.tests)[frame]
+    now = _frame(r, frame)
     tokens = [r.root, *r.candidates.token, r.accept.bonus]
     figure = _figure(f"Round {r.index + 1}: the draft tree", showlegend=True)
     there = [node for node in place if now.states[node] != "."]
@@ -76,7 +91,7 @@ def tree_figure(r, trace=None, frame: int = -2) -> go.Figure:
         figure.add_scatter(
             x=[place[n][0] for n in nodes], y=[place[n][1] for n in nodes], mode="markers+text", name=name,
             marker=dict(symbol=symbol, size=9, color=fill, line=dict(color=outline, width=1.2)), customdata=nodes,
-            text=[_label(trace, tokens[n]) for n in nodes], textposition="top right", textfont=dict(size=10),
+            text=[_label(trace, tokens[n], SHORT) for n in nodes], textposition="top right", textfont=dict(size=10),
             hovertext=[f"{_label(trace, tokens[n])}<br>{name}, score {number(s)}" for n, s in zip(nodes, scores)],
             hoverinfo="text")
     numbers = _numbers(r, now.kind, there)
