@@ -53,10 +53,22 @@ def test_every_recorded_run_has_a_chinese_sentence():
 def test_an_error_of_the_page_says_it_in_both_and_is_english_as_text():
     with pytest.raises(UserError, match=r"^top_k is 99; give") as error:
         request_of("storybook", "a", False, {"top_k": 99})
-    assert said_by(error.value)["zh"] == "top_k 为 99；请填 1 到 16 之间的数。"
+    assert said_by(error.value, "error.decoder")["zh"] == "top_k 为 99；请填 1 到 16 之间的数。"
     assert isinstance(refusal(say("error.empty"), TraceError), TraceError)
-    assert set(said_by(UserError("of the decoder")).values()) == {"of the decoder"}
     assert message("ok", say("done")) == "ok:Done.\x1f完成。"
+
+
+@pytest.mark.parametrize("lead", ["error.decoder", "error.trace"])
+def test_an_english_sentence_of_the_decoder_is_led_by_a_chinese_one(lead):
+    said = said_by(UserError("Not a trace {x}."), lead)
+    assert said["en"] == "Not a trace {x}."
+    assert CHINESE.match(said["zh"]) and "请" in said["zh"] and said["zh"].endswith("：Not a trace {x}.")
+
+
+def test_the_recorded_runs_have_a_name_for_the_ear():
+    page = build_page(Options(Source("storybook", device="cpu"), demo=True))
+    choice = next(block for block in page.blocks.values() if type(block).__name__ == "Radio" and block.visible)
+    assert choice.label == "Recorded runs"
 
 
 @pytest.mark.parametrize("demo", [False, True])

@@ -188,7 +188,7 @@ class Engine:
             if builder.document.get("rounds"):
                 yield {"line": builder.cancel(), "end": True}
             if isinstance(error, ValueError):  # every error of the decoder is a sentence
-                yield {"error": said_by(error)}
+                yield {"error": said_by(error, "error.decoder")}
             else:
                 traceback.print_exc()
                 yield {"error": say("error.run", error=f"{type(error).__name__}: {error}")}

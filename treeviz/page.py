@@ -17,12 +17,17 @@ from .gallery import lines_of, lines_of_file, recorded
 from .lines import trace_of
 from .live import Engine
 from .narrate import LANGUAGES
-from .phrases import said_by, say
+from .phrases import phrase, said_by, say
 from .spoken import Spoken, Words
 from .turns import Pace, Turns
 from .view import message, message_view, trace_view
 
 SAVE = "() => document.querySelector('.tv').treeviz.save()"
+# Asks for the charts again where they are looked at, which is where the view is not in sight.
+REDRAW = """() => {
+  const view = document.querySelector('.tv');
+  if (view && !view.getClientRects().length) view.treeviz.trigger('retry');
+}"""
 LANGUAGE = "(_, ...others) => [document.documentElement.lang, ...others]"  # the view's switch writes it there
 STYLE = """<style>
 .gradio-container { overflow: clip !important; }  /* hidden would keep the sentence from staying in sight */
@@ -81,7 +86,7 @@ def build_page(options: Options) -> gr.Blocks:
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source), put, language)
             put(gr.HTML, says=heading("recorded"), padding=False)
-            choice = put(gr.Radio, says=_sentences(runs), value=first, show_label=False, container=False)
+            choice = put(gr.Radio, says=_sentences(runs), value=first, show_label=False, container=False)  # labelled for the ear
             opened = message_view(elem_id="tv-opened")  # beside the buttons it answers to
             with gr.Row():
                 small = dict(size="sm", min_width=90)
@@ -91,13 +96,12 @@ def build_page(options: Options) -> gr.Blocks:
             with put(gr.Tab, says={"label": "tab.round"}):
                 view = trace_view(opening, elem_id="tv-view")
             with put(gr.Tab, says={"label": "tab.run"}) as run_tab:
-                @gr.render(inputs=[view, language], triggers=[run_tab.select], show_progress="hidden")
+                @gr.render(inputs=[view, language], triggers=[run_tab.select, view.retry], show_progress="hidden")
                 def show(lines, language):
                     charts.draw(trace_of(lines) if lines else None, language)
 
         hidden = dict(show_progress="hidden", api_visibility="private")
-        _speak(put, view, language, form)
-        _open_recorded(runs, upload, choice, view, opened, hidden)
+        changed = [_speak(put, view, language, form), *_open_recorded(runs, upload, choice, view, opened, hidden)]
         save.click(None, None, None, js=SAVE, api_visibility="private")
         if form:
             turns = Turns()
@@ -105,23 +109,27 @@ def build_page(options: Options) -> gr.Blocks:
             for asked in (ran.then, side.expand):
                 asked(form.refresh, [form.pair, language], form.pair, **QUIET)
             demo.unload(_leave(turns))
+            changed.append(ran)
             _api(form.engine, turns)
+        for event in changed:  # of a live run its end, not each of its rounds
+            event.then(None, None, None, js=REDRAW, **QUIET)
     return demo
 
 
 def _sentences(runs: dict) -> Words:
-    return lambda language, _: {"choices": [(run.said[language], name) for name, run in runs.items()]}
+    return lambda language, _: {"label": phrase("recorded", language),
+                                "choices": [(run.said[language], name) for name, run in runs.items()]}
 
 
-def _speak(put: Spoken, view, language, form: Form | None) -> None:
+def _speak(put: Spoken, view, language, form: Form | None):
     """The page follows the view's switch of language: every word of it, and nothing else."""
 
     def speak(language, pair=""):
         return [language, *(gr.update(**words) for words in put.words(language, pair))]
 
     # always_last: of two quick switches, the second counts
-    view.language(speak, [language, *([form.pair] if form else [])], [language, *put.parts], js=LANGUAGE,
-                  trigger_mode="always_last", **QUIET)
+    return view.language(speak, [language, *([form.pair] if form else [])], [language, *put.parts], js=LANGUAGE,
+                         trigger_mode="always_last", **QUIET)
 
 
 def _leave(turns: Turns):
@@ -149,9 +157,9 @@ def _decode_live(form: Form, turns: Turns, choice, opened, view, hidden: dict):
                     yield last, message("busy", say("decoding"))
             yield last or gr.skip(), message("ok", say("stopped" if ended.is_set() else "done"))
         except ValueError as error:  # every error of the decoder is a sentence
-            yield last or gr.skip(), message("error", said_by(error))
+            yield last or gr.skip(), message("error", said_by(error, "error.decoder"))
         except gr.Error as error:  # of ZeroGPU: no GPU is free, or a visitor's share of it is used up
-            yield last or gr.skip(), message("error", said_by(error.message))
+            yield last or gr.skip(), message("error", said_by(error.message, "error.decoder"))
         finally:
             turns.done(ticket)
 
@@ -168,14 +176,14 @@ def _decode_live(form: Form, turns: Turns, choice, opened, view, hidden: dict):
                       **AS_TYPED, **hidden)
 
 
-def _open_recorded(runs: dict, upload, choice, view, opened, hidden: dict) -> None:
+def _open_recorded(runs: dict, upload, choice, view, opened, hidden: dict) -> list:
     """A recorded run, chosen from the list, named by a link, or brought as a file."""
 
     def load(file):
         try:
             return lines_of_file(file), message("ok", say("opened")), None
         except TraceError as error:
-            return gr.skip(), message("error", said_by(error)).replace(str(file), Path(file).name), gr.skip()
+            return gr.skip(), message("error", said_by(error, "error.trace")).replace(str(file), Path(file).name), gr.skip()
 
     def pick(name):
         if name not in runs:
@@ -183,7 +191,7 @@ def _open_recorded(runs: dict, upload, choice, view, opened, hidden: dict) -> No
         try:
             return lines_of(runs[name].path, runs[name].name), ""
         except TraceError as error:
-            return gr.skip(), message("error", said_by(error))
+            return gr.skip(), message("error", said_by(error, "error.trace"))
 
     def follow_link(event: gr.EventData):
         """A link names a recorded run; the view asks for it when it opens."""
@@ -191,9 +199,9 @@ def _open_recorded(runs: dict, upload, choice, view, opened, hidden: dict) -> No
         name = next((sentence for sentence, run in runs.items() if run.name == wanted), None)
         return (gr.skip(), gr.skip()) if name is None else (pick(name)[0], name)
 
-    upload.upload(load, upload, [view, opened, choice], **hidden)
-    choice.input(pick, choice, [view, opened], **hidden)
-    view.select(follow_link, None, [view, choice], **hidden)
+    return [upload.upload(load, upload, [view, opened, choice], **hidden),
+            choice.input(pick, choice, [view, opened], **hidden),
+            view.select(follow_link, None, [view, choice], **hidden)]
 
 
 def _opening(runs: list, wanted: str | None) -> tuple[str | None, str]:

@@ -81,6 +81,8 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     "error.blank": ("{name} is empty; give a number from {low} to {high:,}.", "{name} 是空的；请填 {low} 到 {high:,} 之间的数。"),
     "error.bounds": ("{name} is {value:g}; give a number from {low} to {high:,}.",
                      "{name} 为 {value:g}；请填 {low} 到 {high:,} 之间的数。"),
+    "error.whole": ("{name} is {value}; give a whole number from {low} to {high:,}.",
+                    "{name} 为 {value}；请填 {low} 到 {high:,} 之间的整数。"),
     "error.prompt": ("The prompt is not text; type something to decode.", "提示不是文字；请输入要解码的内容。"),
     "error.empty": ("The prompt is empty; type something to decode.", "提示是空的；请输入要解码的内容。"),
     "error.long": ("The prompt has {n:,} characters; give {most:,} at most.", "提示有 {n:,} 个字符；最多可以有 {most:,} 个。"),
@@ -89,6 +91,9 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     "error.load": ("{name} could not be loaded ({error}); look at the terminal for more.", "{name} 无法载入（{error}）；详情见终端。"),
     "error.run": ("The run broke off ({error}); try a shorter prompt or a smaller tree, and look at the terminal for more.",
                   "运行中断（{error}）；请换更短的提示或更小的树，详情见终端。"),
+    # what goes before a sentence of the decoder, which is English
+    "error.decoder": ("{error}", "未能解码；请照英文的说明处理后再试：{error}"),
+    "error.trace": ("{error}", "无法打开这个文件；请换一个轨迹文件。英文的说明：{error}"),
     "error.file": ("{path} cannot be shown ({error}); open another trace.", "{path} 无法显示（{error}）；请打开别的轨迹。"),
     # the charts
     "chart.none": ("No run is loaded.", "还没有载入运行。"),
@@ -163,6 +168,7 @@ def refusal(said: Said, kind: type[UserError] = UserError) -> UserError:
     return error
 
 
-def said_by(error: Exception | str) -> Said:
-    """What an error says in every language; one of the decoder's is English in all of them."""
-    return getattr(error, "said", None) or dict.fromkeys(LANGUAGES, str(error))
+def said_by(error: Exception | str, lead: str) -> Said:
+    """What an error says in every language. One of the decoder's is English; where the page is not, `lead` says before it
+    what happened and what to do."""
+    return getattr(error, "said", None) or say(lead, error=str(error))

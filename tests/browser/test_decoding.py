@@ -1,5 +1,6 @@
 """The page around the view: decoding live, the charts of a run, and both languages."""
 
+import json
 
 import pytest
 
@@ -15,6 +16,59 @@ def test_run_tab_has_charts(visit):
     page.get_by_role("tab", name="Inside a round").click()
     page.wait_for_selector(".tv-tree .n")
     assert now(page)["rounds"] == 4
+
+
+def charts_asked_for(page):
+    """The list of languages in which the charts were asked for, as it grows."""
+    asked = []
+
+    def look(request):
+        if "/queue/join" in request.url:
+            lines, *language = json.loads(request.post_data)["data"] or [None]
+            if str(lines).startswith("{") and len(language) == 1:
+                asked.extend(language)
+
+    page.on("request", look)
+    return asked
+
+
+def charts_say(page, text):
+    page.wait_for_selector(f"p:visible:has-text('{text}')", timeout=40000)
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 4", timeout=40000)
+
+
+def test_the_charts_follow_the_run_where_they_are_looked_at(visit):
+    page = visit.open()
+    open_sidebar(page)
+    runs = page.locator("fieldset:has-text('Recorded runs')").get_by_role("radio")
+    asked = charts_asked_for(page)
+    runs.nth(2).check()
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.header.page.name === 'sky'")
+    page.wait_for_timeout(1500)
+    assert asked == [], "not while nobody looks at them"
+    page.get_by_role("tab", name="The whole run").click()
+    charts_say(page, f"in {now(page)['rounds']} rounds")
+    runs.nth(0).check()
+    charts_say(page, "in 4 rounds")
+    assert asked == ["en"] * 2
+
+    page.get_by_label("As a chat message").uncheck()
+    page.get_by_label("Prompt", exact=True).fill("abcdefgh")
+    page.get_by_role("button", name="Decode", exact=True).click()
+    page.wait_for_selector("#tv-message [data-kind=ok]", timeout=60000)
+    assert (rounds := now(page)["rounds"]) > 4
+    charts_say(page, f"in {rounds} rounds")
+    assert asked == ["en"] * 3, "at its end, not at each of its rounds"
+
+
+def test_the_charts_follow_a_language_that_comes_with_their_tab(visit):
+    page = visit.open()
+    page.evaluate("""() => {
+      document.querySelector('[data-action=lang]').click();
+      [...document.querySelectorAll('[role=tab]')].find(tab => tab.textContent.includes('whole run')).click();
+    }""")
+    charts_say(page, "接受长度")
+    page.wait_for_selector(".js-plotly-plot:visible :text('每轮的词元')")
 
 
 def test_live_decoding_streams_stops_and_tells_errors(visit):
