@@ -17,7 +17,7 @@ TV.Tree = class {
   constructor(view) {
     this.view = view; this.svg = view.ref.tree; this.box = view.ref.treebox;
     this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
-    this.room = {width: 0, height: 0}; this.sight = null;
+    this.room = {width: 0, height: 0};
     this.svg.setAttribute('role', 'tree');
     this.fan = new TV.Fan(this);
     this.listen();
@@ -28,13 +28,11 @@ TV.Tree = class {
       this.round(this.model);  // columns follow the width
       if (this.view.model === this.model) this.view.draw('frame');
     }).observe(this.box);
-    document.addEventListener('scroll', () => { this.sight = null; }, {passive: true});
-    addEventListener('resize', () => { this.sight = null; });
   }
 
   // Sizes are asked for when they may have changed, not in every step: the browser would have to lay out to answer.
   measure() {
-    this.room = {width: this.box.clientWidth, height: this.box.clientHeight}; this.sight = null;
+    this.room = {width: this.box.clientWidth, height: this.box.clientHeight};
     this.stacked = getComputedStyle(this.view.ref.saycard).position !== 'sticky';  // narrow: one part under the other
   }
 
@@ -43,7 +41,6 @@ TV.Tree = class {
   round(m) {
     this.model = m; this.nodes.clear(); this.measure();
     this.path = new Set(); this.marked = [null, null]; this.svg.classList.remove('focused');
-    this.svg.setAttribute('aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
     this.world = TV.svg('g', {class: 'world', role: 'presentation'}); this.fan.close();
     const fans = TV.svg('g', {class: 'fans', 'aria-hidden': true}), edges = TV.svg('g', {class: 'edges', 'aria-hidden': true}),
       boxes = TV.svg('g', {class: 'boxes', role: 'presentation'});
@@ -79,12 +76,8 @@ TV.Tree = class {
     const frame = m.frames[i], focus = new Set(frame.focus), all = frame.focus.length > m.place.size / 2;
     const drafting = ['root', 'expand', 'select'].includes(frame.kind);
     // first what asks the browser for sizes, then what changes them: the other way round it lays out twice
-    if (!this.touched) {
-      if (!drafting) this.zoom.x = this.home.x;
-      const aim = drafting ? [...focus].filter(id => this.nodes.has(id)) : ['accept', 'commit'].includes(frame.kind) ? [m.bonus] : [0];
-      this.follow(aim, drafting || !this.stacked);
-      this.apply();
-    }
+    this.settle(m, i);
+    TV.put(this.svg, 'aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
     this.svg.classList.toggle('committed', frame.kind === 'commit');
     for (const [id, node] of this.nodes) {
       const state = m.state(i, id), hidden = state === '.', look = hidden ? 'none' : state, lit = !all && focus.has(id);
@@ -97,7 +90,7 @@ TV.Tree = class {
       if (node.edge && node.line !== line) { node.line = line; node.edge.setAttribute('class', line + (this.path.has(id) ? ' on' : '')); }
       if (hidden) continue;
       const glyph = TV.GLYPH[state] ? TV.GLYPH[state] + ' ' : '';
-      const side = this.side(m, frame, id), key = `${state}${glyph} ${side}`;
+      const side = this.side(m, frame, id), key = `${state}${glyph} ${side} ${this.view.state.lang}`;
       if (node.key !== key) {
         node.key = key;
         node.g.setAttribute('aria-label', `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`);

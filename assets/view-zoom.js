@@ -13,8 +13,37 @@ TV.zooming = {
       : Math.min(4, Math.max(room - 4 - k * length, room * 0.42 - k * middle));
     this.zoom = {k, x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
       y: along(h, this.inSight() + 24, this.map.down ? 0 : (root.y + 2 * end.y) / 3, this.stacked ? 0.4 : 0.12)};
-    this.home = {...this.zoom}; this.whole = whole; this.touched = false; this.fitted = true;
+    this.home = this.zoom; this.whole = whole; this.touched = false; this.fitted = true;
+    this.settle(m, this.view.state.frame);
+  },
+
+  // Where a frame is looked at from, unless a person has moved the tree: from home, and no further away than it takes to
+  // see what the frame is about. It depends on nothing before it, so that a link shows what stepping shows.
+  settle(m, i) {
+    if (this.touched || !this.home) return;
+    const {k, x, y} = this.home, {width} = this.room, aims = this.aims(m, i).map(id => this.at(id));
+    this.zoom = {k, x: this.shift(x, k, width, this.size.w, aims.map(b => [b.x, b.x + b.w])),
+      y: this.shift(y, k, this.inSight(), this.size.h, aims.map(b => [b.y, b.y + TV.BOX.height]))};
     this.apply();
+  },
+
+  // What must be seen, first things first: the pinned node; the path from its end; else what the sentence names.
+  aims(m, i) {
+    const frame = m.frames[i], {pin, lang} = this.view.state, named = frame.say[lang].flatMap(part => typeof part === 'string' ? [] : [part[1]]);
+    const about = ['accept', 'commit'].includes(frame.kind) ? m.path(m.bonus).reverse() : [...named, ...frame.focus];
+    return [pin, ...about].filter(id => this.nodes.has(id) && m.state(i, id) !== '.');
+  },
+
+  // The least move from `at` that brings the first of the spans into the room, and as many more as fit beside them.
+  shift(at, k, room, length, spans) {
+    if (!spans.length) return at;
+    let [from, to] = spans[0];
+    for (const [start, end] of spans.slice(1)) {
+      if (k * (Math.max(to, end) - Math.min(from, start)) > room - 8) break;
+      from = Math.min(from, start); to = Math.max(to, end);
+    }
+    const moved = Math.max(4 - k * from, Math.min(room - 4 - k * to, at));
+    return k * length <= room ? moved : Math.min(4, Math.max(room - 4 - k * length, moved));
   },
 
   apply() {
@@ -29,19 +58,8 @@ TV.zooming = {
     this.apply();
   },
 
-  // While the tree grows out of sight, the view goes after it, until a person has moved it.
-  follow(ids, sideways) {
-    const {k, x, y} = this.zoom, {width} = this.room, height = this.inSight();
-    const seen = id => {
-      const b = this.at(id);
-      return (!sideways || x + k * b.x > -20 && x + k * (b.x + b.w) < width + 20) && y + k * b.y > 0 && y + k * b.y < height;
-    };
-    if (ids.length && !ids.some(seen)) this.reveal(ids[0], sideways);
-  },
-
   // How much of the box can be seen: the sentence stays over its lower end in a low window.
-  inSight() { return this.sight ??= this.lookAround(); },
-  lookAround() {
+  inSight() {
     const box = this.box.getBoundingClientRect();
     const covered = !this.stacked && box.top < innerHeight - 300;
     const say = this.view.ref.saycard.offsetHeight + 22;

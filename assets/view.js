@@ -22,7 +22,7 @@ TV.View = class {
     this.calm = matchMedia('(prefers-reduced-motion: reduce)');
     this.tree = new TV.Tree(this); this.stream = new TV.Stream(this); this.timeline = new TV.Timeline(this);
     this.panels = new TV.Panels(this); this.details = new TV.Details(this); this.saying = new TV.Saying(this);
-    this.controls(); this.theme(); this.drop(); this.keys();
+    this.controls(); this.theme(); this.drop(); this.keys(); TV.followHash(this);
   }
 
   save() { if (this.data.header) TV.saveTrace(this); }
@@ -53,24 +53,29 @@ TV.View = class {
     }
     this.stream.run(what === 'more'); this.timeline.run(what === 'more');
     this.draw('round');
+    if (what === 'new' && before) this.remember();
   }
 
   // Where a run opens: at the link's place, else at the first round that has something to show.
   open(live) {
-    const s = this.state, link = this.link, name = this.data.header.page.name;
-    const lines = this.data.lines, telling = lines.findIndex(line => line.round.accept.length > 1);
+    const s = this.state, telling = this.data.lines.findIndex(line => line.round.accept.length > 1);
+    if (!live && this.arrive()) return;
     s.round = live ? 0 : Math.max(0, telling);
-    if (!live && link.round !== null && (link.run ?? '') === (name ?? '')) {
-      s.round = Math.min(Math.max(link.round - 1, 0), lines.length - 1);
-      s.frame = Math.min(Math.max((link.frame ?? 1) - 1, 0), this.model.frames.length - 1);
-      s.pin = link.pin !== null && link.pin <= this.model.bonus && this.model.state(s.frame, link.pin) !== '.' ? link.pin : null;
-      this.link = {};
-      this.ref.intro.hidden = true;
-      return;
-    }
     s.frame = this.frameOf('accept');
     this.ref.intro.hidden = live || this.greeted;
     this.greeted = true;
+  }
+
+  // Goes to the link's place, once, where the link is one to this run.
+  arrive() {
+    const s = this.state, {run, round, frame, pin} = this.link, last = this.data.rounds - 1;
+    if (!this.model || (round ?? null) === null || (run ?? '') !== (this.data.header.page.name ?? '')) return false;
+    s.round = Math.min(Math.max(round - 1, 0), last);
+    s.frame = Math.min(Math.max((frame ?? 1) - 1, 0), this.model.frames.length - 1);
+    s.pin = pin !== null && pin <= this.model.bonus && this.model.state(s.frame, pin) !== '.' ? pin : null;
+    this.link = {};
+    this.ref.intro.hidden = true;
+    return true;
   }
 
   frameOf(kind) { return Math.max(0, this.model.frames.findIndex(frame => frame.kind === kind)); }
@@ -93,12 +98,15 @@ TV.View = class {
     else if (s.round !== old.round || s.down !== old.down) this.draw('round');
     else if (s.frame !== old.frame || s.panel !== old.panel || s.order !== old.order) this.draw('frame');
     else if (s.pin !== old.pin || s.hover !== old.hover) this.draw('focus');
-    if (['round', 'frame', 'pin', 'panel', 'order', 'lang', 'down', 'present'].some(name => s[name] !== old[name])) {
-      clearTimeout(this.hashing);
-      this.hashing = setTimeout(() => TV.writeHash(this), 250);
-    }
+    if (['round', 'frame', 'pin', 'panel', 'order', 'lang', 'down', 'present'].some(name => s[name] !== old[name])) this.remember();
     if (s.playing !== old.playing || s.speed !== old.speed || s.order !== old.order) this.drawControls();
     if (s.playing && !old.playing) this.tick();
+  }
+
+  // The address follows, when one has come to rest.
+  remember() {
+    clearTimeout(this.hashing);
+    this.hashing = setTimeout(() => TV.writeHash(this), 250);
   }
 
   // Once before the next painting, when all that changes has changed: what fills in, and then what asks for styles or
@@ -121,8 +129,8 @@ TV.View = class {
     if (!m) { this.stream.round(); return; }
     if (what === 'round') {
       this.ref.root.lang = s.lang;
-      if (this.drawn !== m) { this.tree.round(m); this.drawn = m; }
       this.stream.round(); this.timeline.round(m); this.legend(); this.intro();
+      if (this.drawn !== m) { this.tree.round(m); this.drawn = m; }  // last: it takes the room that they leave
     }
     if (what !== 'focus') {
       const kind = this.frame.kind;
@@ -180,17 +188,23 @@ TV.View = class {
 
   // Up and down between siblings and cousins of a layer; with Alt, or from a box, to the parent and the first child.
   walk(key) {
-    const m = this.model, now = this.state.pin ?? 0, s = this.state;
-    const column = [...m.place].filter(([id, p]) => p.depth === m.depth(now) && m.state(s.frame, id) !== '.').sort((a, b) => a[1].y - b[1].y).map(([id]) => id);
-    const at = column.indexOf(now), next = column[at + (key === 'ArrowUp' ? -1 : 1)];
-    if (s.pin === null) this.set({pin: 0});
-    else if (next !== undefined) this.set({pin: next});
-    if (this.state.pin !== null) { this.tree.reveal(this.state.pin); this.tree.nodes.get(this.state.pin)?.g.focus({preventScroll: true}); }
+    const m = this.model, now = this.here;
+    if (now === null) { this.goTo(0); return; }
+    const column = [...m.place].filter(([id, p]) => p.depth === m.depth(now) && m.state(this.state.frame, id) !== '.').sort((a, b) => a[1].y - b[1].y).map(([id]) => id);
+    this.goTo(column[column.indexOf(now) + (key === 'ArrowUp' ? -1 : 1)] ?? now);
   }
 
   descend(up) {
-    const m = this.model, now = this.state.pin ?? 0, s = this.state;
-    const next = up ? m.parent[now] : [...m.place.keys()].find(id => m.parent[id] === now && m.state(s.frame, id) !== '.');
-    if (next !== undefined && next >= 0) { this.set({pin: next}); this.tree.reveal(next); this.tree.nodes.get(next)?.g.focus({preventScroll: true}); }
+    const m = this.model, now = this.here ?? 0;
+    const next = up ? m.parent[now] : [...m.place.keys()].find(id => m.parent[id] === now && m.state(this.state.frame, id) !== '.');
+    if (next !== undefined && next >= 0) this.goTo(next);
   }
+
+  // Where the keys walk from: the pinned node, else the one that the keyboard is on.
+  get here() {
+    const on = document.activeElement?.closest('.tv-tree [data-node]');
+    return this.state.pin ?? (on ? Number(on.dataset.node) : null);
+  }
+
+  goTo(id) { this.set({pin: id}); this.tree.reveal(id); this.tree.nodes.get(id)?.g.focus({preventScroll: true}); }
 };

@@ -1,5 +1,7 @@
 """The page in every size and theme: what must be seen can be seen."""
 
+import re
+
 import pytest
 
 from tests.browser.page import now, sentence
@@ -41,8 +43,8 @@ def test_no_sideways_scrolling(visit, width):
     tree, say = (page.locator(name).bounding_box() for name in (".tv-treebox", ".tv-say"))
     assert (say["y"] + say["height"] <= tree["y"]) == (width == 390), "on a phone the sentence stands above the tree"
     if width == 390:  # a tap does what a hover does
-        page.locator(".tv-tree .n.s-R").tap()
-        assert now(page)["pin"] == 0
+        page.locator(".tv-tree .n.s-b").tap()
+        assert now(page)["pin"] == page.eval_on_selector(".tv", "e => e.treeviz.model.bonus")
         assert page.locator("[data-action=next]").bounding_box()["height"] >= 40
 
 
@@ -84,3 +86,41 @@ def test_the_target_s_word_leaves_the_root_its_own(visit):
     page.wait_for_function("document.querySelector('.tv').treeviz.data.header.page.name === 'sky'")
     page.keyboard.press("ArrowLeft")
     assert page.text_content(".tv-tree .n.s-R .label") == "The" and "→" in page.text_content(".tv-tree .n.s-R .side")
+
+
+@pytest.mark.parametrize("run", ["code", "deep"])
+def test_a_link_shows_what_stepping_shows(visit, run):
+    """Where the tree is looked at from depends on the frame alone; the bonus and its parent are seen where they are told of."""
+    page = visit.open(f"#run={run}", width=1440, height=900)
+    page.wait_for_function(f"document.querySelector('.tv').treeviz.data.header.page.name === '{run}'")
+    place = "e => e.querySelector('.tv-tree .world').getAttribute('transform')"
+    page.eval_on_selector(".tv", "e => e.treeviz.set({round: 2, frame: 0})")
+    stepped = []
+    for _ in range(page.locator(".tv-strip .chip").count()):
+        stepped.append(page.eval_on_selector(".tv", place))
+        page.keyboard.press("ArrowRight")
+    for frame in (4, 12, 15):
+        fresh = visit.open(f"#run={run}&round=3&frame={frame + 1}", width=1440, height=900)
+        fresh.wait_for_function(f"document.querySelector('.tv').treeviz.data.header.page.name === '{run}'")
+        assert now(fresh)["frame"] == frame and fresh.eval_on_selector(".tv", place) == stepped[frame]
+    bonus, say = fresh.locator(".tv-tree .n.s-b").bounding_box(), fresh.locator(".tv-say").bounding_box()
+    assert now(fresh)["kind"] == "accept" and bonus["y"] + bonus["height"] <= say["y"]
+
+
+def test_keys_go_on_from_where_the_focus_is(visit):
+    page = visit.open()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Alt+ArrowRight")
+    child = now(page)["pin"]
+    page.keyboard.press("Escape")
+    assert now(page)["pin"] is None
+    page.keyboard.press("Alt+ArrowLeft")
+    assert now(page)["pin"] == 0 and child != 0
+
+
+def test_a_switch_of_language_renames_the_boxes(visit):
+    page = visit.open()
+    before = page.get_attribute(".tv-tree .n.s-a", "aria-label"), page.get_attribute(".tv-tree", "aria-label")
+    page.click("[data-action=lang]")
+    after = page.get_attribute(".tv-tree .n.s-a", "aria-label"), page.get_attribute(".tv-tree", "aria-label")
+    assert all(re.search("[\u4e00-\u9fff]", text) for text in after) and not any(re.search("[\u4e00-\u9fff]", text) for text in before)
