@@ -30,8 +30,8 @@ TV.zooming = {
   // What must be seen, first things first: the pinned node; the path from its end; else what the sentence names.
   aims(m, i) {
     const frame = m.frames[i], {pin, lang} = this.view.state, named = frame.say[lang].flatMap(part => typeof part === 'string' ? [] : [part[1]]);
-    const about = ['accept', 'commit'].includes(frame.kind) ? m.path(m.bonus).reverse() : [...named, ...frame.focus];
-    return [pin, ...about].filter(id => this.nodes.has(id) && m.state(i, id) !== '.');
+    const path = ['accept', 'commit'].includes(frame.kind) ? m.path(m.bonus).reverse() : [];
+    return [pin, ...path, ...named, ...frame.focus].filter(id => this.nodes.has(id) && m.state(i, id) !== '.');
   },
 
   // The least move from `at` that brings the first of the spans into the room, and as many more as fit beside them.
