@@ -40,15 +40,14 @@ def charts_say(page, text):
 def test_the_charts_follow_the_run_where_they_are_looked_at(visit):
     page = visit.open()
     open_sidebar(page)
-    runs = page.locator("fieldset:has-text('Recorded runs')").get_by_role("radio")
     asked = charts_asked_for(page)
-    runs.nth(2).check()
+    page.get_by_role("radio", name="The same question with").check()
     page.wait_for_function("document.querySelector('.tv').treeviz.data.header.page.name === 'sky'")
     page.wait_for_timeout(1500)
     assert asked == [], "not while nobody looks at them"
     page.get_by_role("tab", name="The whole run").click()
     charts_say(page, f"in {now(page)['rounds']} rounds")
-    runs.nth(0).check()
+    page.get_by_role("radio", name="Your file").check()
     charts_say(page, "in 4 rounds")
     assert asked == ["en"] * 2
 
