@@ -41,12 +41,23 @@ TV.controls = {
     }
     menu.append(summary, list);
     menu.addEventListener('focusout', event => { if (!menu.contains(event.relatedTarget)) menu.open = false; });
-    const side = () => document.querySelector('.sidebar .toggle-button');
-    this.buttons.runs = this.button('runs', '', () => side()?.click(), 'pill runs');
-    if (side()) this.ref.tools.append(this.buttons.runs);
+    this.menu = menu;
+    this.buttons.runs = this.button('runs', '', () => document.querySelector('.sidebar .toggle-button')?.click(), 'pill runs');
+    this.sidebar();
     this.ref.tools.append(this.buttons.present, this.buttons.lang, this.buttons.help, menu);
     this.ref.help.addEventListener('click', () => this.ref.help.close());
     this.drawControls();
+  },
+
+  // The sidebar may come after the view, or never. What it holds while closed, gradio only moves out of the window: the
+  // Tab key must not go there either.
+  sidebar(tries = 40) {
+    const side = document.querySelector('.sidebar');
+    if (!side) { if (tries) setTimeout(() => this.sidebar(tries - 1), 250); return; }
+    this.ref.tools.prepend(this.buttons.runs);
+    const apply = () => { for (const part of side.querySelectorAll('.sidebar-content')) part.inert = !side.classList.contains('open'); };
+    new MutationObserver(apply).observe(side, {attributes: true, attributeFilter: ['class']});
+    apply();
   },
 
   drawControls() {
@@ -112,13 +123,14 @@ TV.controls = {
 
   async copyLink() {
     TV.writeHash(this);
-    try { await navigator.clipboard.writeText(location.href); this.toast(this.t('linked')); } catch { this.toast(location.href); }
+    const words = this.t(this.data.header.page.name ? 'linked' : 'onlyHere');  // only a recorded run has a name to be found by
+    try { await navigator.clipboard.writeText(location.href); this.toast(words); } catch { this.toast(location.href); }
   },
 
   toast(text) {
     this.ref.toast.textContent = text; this.ref.toast.hidden = false;
     clearTimeout(this.toasting);
-    this.toasting = setTimeout(() => { this.ref.toast.hidden = true; }, 2200);
+    this.toasting = setTimeout(() => { this.ref.toast.hidden = true; }, Math.max(2200, 60 * text.length));
   },
 
   help() {
@@ -163,14 +175,24 @@ TV.controls = {
       ' ': () => this.set({playing: !this.state.playing}), Escape: () => this.set(this.state.pin === null ? {present: false, hover: null} : {pin: null, hover: null}), '?': () => this.help(),
       p: () => this.set({present: !this.state.present}), t: () => this.set({down: !this.state.down}),
     };
+    // Did the keyboard bring the focus to where it is? Asked as it comes: later, any key makes it :focus-visible.
+    this.ref.root.addEventListener('focusin', event => { this.reached = event.target.matches(':focus-visible'); });
+    this.ref.root.addEventListener('pointerdown', () => { this.reached = false; });
     const heard = event => {
       if (!this.ref.root.isConnected) { document.removeEventListener('keydown', heard); return; }
       const target = event.target, action = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
       if (event.ctrlKey || event.metaKey || event.defaultPrevented || this.ref.help.open && event.key !== '?') return;
+      if (event.key === 'Escape' && this.menu.open) {
+        event.preventDefault();
+        this.menu.open = false;
+        this.buttons.more.focus();
+        return;
+      }
       if (target.closest?.('input, textarea, select, [contenteditable], [role=slider], [role=listbox], [role=tab]:not(.tab)')) return;
       if (!this.model || !this.ref.root.offsetParent) return;
       const node = target.closest?.('[data-node]');
-      if ((event.key === 'Enter' || event.key === ' ') && node && this.ref.tree.contains(node)) {
+      const chosen = event.key === 'Enter' || event.key === ' ' && this.reached;  // after a click, space plays
+      if (chosen && node && this.ref.tree.contains(node)) {
         event.preventDefault();
         this.pin(Number(node.dataset.node));
         return;

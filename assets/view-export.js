@@ -73,3 +73,17 @@ TV.writeHash = view => {
   if (present) hash.set('present', 1);
   if (location.hash !== '#' + hash) history.replaceState(history.state, '', '#' + hash);
 };
+
+// A link that the person puts into the open page; what writeHash writes is not heard here.
+TV.followHash = view => {
+  const heard = () => {
+    if (!view.ref.root.isConnected) { removeEventListener('hashchange', heard); return; }
+    const link = view.link = TV.readHash(), {panel, order, down, present, lang, run} = link, spoken = view.state.lang;
+    view.set({panel, order, down, present, playing: false, lang: Object.hasOwn(TV.WORDS, lang ?? '') ? lang : spoken});
+    clearTimeout(view.hashing);  // the link stays as it was put in until one steps on
+    if (view.state.lang !== spoken) view.speak();
+    if (run && run !== view.data.header?.page.name) view.trigger('select', {run});
+    else if (view.arrive()) { view.draw('round'); if (view.state.pin !== null) view.tree.reveal(view.state.pin); }
+  };
+  addEventListener('hashchange', heard);
+};
