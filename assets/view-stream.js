@@ -54,20 +54,27 @@ TV.Stream = class {
     const group = TV.make('span', 'round');
     group.dataset.round = index;
     if (index) this.box.append(TV.make('span', 'seam'));
+    this.box.append(document.createElement('wbr'));  // a line breaks before the group: inside, its outline would go around nothing
     pieces.forEach(([id, text], i) => {
       const first = id === 0, own = first || i === last;
       const span = TV.make('span', `piece ${own ? 'own' : 'drafted'}`);
       span.dataset.round = index; span.dataset.piece = id;
       span.title = this.view.t(own ? 'bonusOf' : 'draftedOf');
       TV.Stream.write(span, text);
+      if (!span.textContent) span.append(TV.make('small', 'part', this.view.data.label(this.token(line.round, id))));  // a piece of a character
       if (/^ \S{1,30}$/.test(text)) {  // a line breaks before a token's space, not between the space and its word
         span.classList.add('unbroken');
-        (i ? group : this.box).append(document.createElement('wbr'));
+        if (i) group.append(document.createElement('wbr'));
       }
       group.append(span);
       this.spans.push(span); this.found.set(`${index} ${id}`, span); this.last[index] = span;
     });
     this.box.append(group);
+  }
+
+  token(round, id) {
+    const {token} = round.candidates;
+    return id === 0 ? round.root : id > token.length ? round.accept.bonus : token[id - 1];
   }
 
   // What lies after the end of the output: said, but not emitted.
@@ -84,9 +91,10 @@ TV.Stream = class {
     const now = this.view.state.round;
     for (const each of this.box.querySelectorAll('.round')) each.classList.toggle('now', Number(each.dataset.round) === now);
     const group = this.box.querySelector('.round.now');
-    if (group) {  // scrolls the stream alone, never the page
-      const top = group.offsetTop, low = top + group.offsetHeight;
-      if (top < this.box.scrollTop || low > this.box.scrollTop + this.box.clientHeight) this.box.scrollTop = top - 34;
+    if (group) {  // scrolls the stream alone, never the page, and no further than the round is seen, or its beginning
+      const edge = 7, top = group.offsetTop - edge, low = top + group.offsetHeight + 2 * edge, {scrollTop, clientHeight} = this.box;
+      const at = Math.min(top, Math.max(scrollTop, low - clientHeight));
+      if (at !== scrollTop) this.box.scrollTop = at;
     }
     const m = this.view.model;
     this.view.ref.gain.textContent = m ? m.page.gain[this.view.state.lang] : '';
