@@ -23,7 +23,14 @@ TV.Panels = class {
       this.point(event);
       if (view.state.hover !== null) view.pin(view.state.hover);
     });
-    new ResizeObserver(() => { this.width = this.body.clientWidth; if (this.model) this.paint(); }).observe(this.body);
+    view.ref.tabs.addEventListener('keydown', event => this.turn(event));
+    new ResizeObserver(() => {
+      this.width = this.body.clientWidth;
+      this.table.classList.toggle('tight', this.width < 350);
+      if (!this.model) return;
+      this.paint();
+      if (!this.table.hidden) { TV.fill(this.table, this[this.shown](this.model)); this.focus(this.model, this.focused); }  // as much of a token as there is room for
+    }).observe(this.body);
   }
 
   get name() {
@@ -35,7 +42,7 @@ TV.Panels = class {
     this.model = m;
     const names = ['scores', 'mask', 'rows', 'paths', ...(m.raw.accept.tests.length ? ['draws'] : []), 'cache'];
     const t = key => this.view.t(key), name = names.includes(this.name) ? this.name : 'mask';
-    TV.fill(this.view.ref.tabs, names.map(key => ['button', {role: 'tab', 'data-panel': key, 'aria-selected': key === name,
+    TV.fill(this.view.ref.tabs, names.map(key => ['button', {role: 'tab', 'data-panel': key, 'aria-selected': key === name, tabindex: key === name ? 0 : -1,
       class: `tab${key === name ? ' now' : ''}${key === this.view.state.panel ? ' held' : ''}`}, t(key)]));
     TV.write(this.view.ref.paneltitle, t('panelTitle')[name]); TV.put(this.table, 'aria-label', t('panelTitle')[name]);
     const entered = this.view.frame.kind === 'flatten' && name === 'mask' && this.last !== `${m.index} flatten`;
@@ -52,6 +59,16 @@ TV.Panels = class {
     }
     this.shown = name;
     this.repaint();
+  }
+
+  // Among the tabs by arrow, for whoever came to them by keyboard; after a click the arrows go on stepping.
+  turn(event) {
+    const by = {ArrowLeft: -1, ArrowRight: 1}[event.key], tab = event.target.closest('.tab');
+    if (!by || !tab || !this.view.reached || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const tabs = [...this.view.ref.tabs.children], next = tabs.at((tabs.indexOf(tab) + by) % tabs.length);
+    this.view.set({panel: next.dataset.panel});
+    next.focus();
   }
 
   // The mask appears row by row when one steps into the flatten frame.
@@ -102,17 +119,23 @@ TV.Panels = class {
 
   // -- tables ----------------------------------------------------------------------------------------------------
 
+  // Cells of the monospaced face for each of some columns of text, where the other columns take `taken` cells and `rest` pixels.
+  room(columns, taken, rest) {
+    const tight = this.table.classList.contains('tight'), cell = tight ? 6.65 : 7.25, scrollbar = 12;
+    return Math.max(4, Math.floor(((this.width || 366) - scrollbar - rest - taken * cell) / columns / cell));
+  }
+
   grid(className, head, rows) {
     return [['table', {class: className}, ['thead', {}, ['tr', {}, ...head.map(name => ['th', name === this.view.t('sees') ? {class: 'sr'} : {}, name])]],
       ['tbody', {}, ...rows]]];
   }
 
   rows(m) {
-    const t = m.raw.tree, w = key => this.view.t(key);
+    const t = m.raw.tree, w = key => this.view.t(key), cells = this.room(2, 4, 150);
     return this.grid('rows', [w('row'), w('token'), w('candidate'), w('parent'), w('position'), w('says'), w('sees')],
       t.candidate.map((id, row) => {
-        const says = TV.clip(m.choice(row), 12), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
-        return ['tr', {class: m.onPath.has(id) ? 'accepted' : '', 'data-node': id}, ...[[row, ''], [TV.clip(m.label(id), 14), 'tok'], [id || '–', ''],
+        const says = TV.clip(m.choice(row), Math.min(12, cells - 2)), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
+        return ['tr', {class: m.onPath.has(id) ? 'accepted' : '', 'data-node': id}, ...[[row, ''], [TV.clip(m.label(id), Math.min(14, cells)), 'tok'], [id || '–', ''],
           [row ? t.parent[row] : '–', ''], [t.position_ids[row], ''], [(has ? '✓ ' : '') + says, has ? 'tok yes' : 'tok'],
           [t.mask.map((_, i) => i).filter(i => m.sees(row, i)).join(', '), 'sr']].map(([text, kind]) => ['td', {class: kind}, String(text)])];
       }));
@@ -132,10 +155,11 @@ TV.Panels = class {
 
   draws(m) {
     const w = key => this.view.t(key), tree = m.raw.tree;
+    const cells = Math.min(14, this.room(1, 24, 62));
     let parent = null, left = 1;
     return this.grid('draws', ['', w('token'), 'p', 'r', w('left'), ''], m.raw.accept.tests.map((test, i) => {
       if (tree.parent[test.node] !== parent) { parent = tree.parent[test.node]; left = 1; }
-      const id = tree.candidate[test.node], line = [[i + 1, ''], [TV.clip(m.label(id), 14), 'tok'], [TV.num(test.p, 3), ''], [TV.num(test.r, 3), ''],
+      const id = tree.candidate[test.node], line = [[i + 1, ''], [TV.clip(m.label(id), cells), 'tok'], [TV.num(test.p, 3), ''], [TV.num(test.r, 3), ''],
         [TV.num(left, 3), ''], [test.accepted ? '✓ ' + w('stays') : '✕ ' + w('falls'), 'verdict']];
       left *= 1 - test.p;
       return ['tr', {class: test.accepted ? 'accepted' : 'refused', 'data-node': id}, ...line.map(([text, kind]) => ['td', {class: kind}, String(text)])];
