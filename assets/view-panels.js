@@ -119,10 +119,11 @@ TV.Panels = class {
 
   // -- tables ----------------------------------------------------------------------------------------------------
 
-  // Cells of the monospaced face for each of some columns of text, where the other columns take `taken` cells and `rest` pixels.
-  room(columns, taken, rest) {
-    const tight = this.table.classList.contains('tight'), cell = tight ? 6.65 : 7.25, scrollbar = 12;
-    return Math.max(4, Math.floor(((this.width || 366) - scrollbar - rest - taken * cell) / columns / cell));
+  // Cells of the monospaced face that are left to each of some columns of text, where all else takes so many pixels in a
+  // tight table and in a wide one.
+  room(columns, tight, wide) {
+    const [cell, taken] = this.table.classList.contains('tight') ? [6.65, tight] : [7.25, wide], scrollbar = 12;
+    return Math.max(4, Math.floor(((this.width || 366) - scrollbar - taken) / columns / cell));
   }
 
   grid(className, head, rows) {
@@ -131,7 +132,7 @@ TV.Panels = class {
   }
 
   rows(m) {
-    const t = m.raw.tree, w = key => this.view.t(key), cells = this.room(2, 4, 150);
+    const t = m.raw.tree, w = key => this.view.t(key), cells = this.room(2, 160, 175);
     return this.grid('rows', [w('row'), w('token'), w('candidate'), w('parent'), w('position'), w('says'), w('sees')],
       t.candidate.map((id, row) => {
         const says = TV.clip(m.choice(row), Math.min(12, cells - 2)), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
@@ -155,7 +156,7 @@ TV.Panels = class {
 
   draws(m) {
     const w = key => this.view.t(key), tree = m.raw.tree;
-    const cells = Math.min(14, this.room(1, 24, 62));
+    const cells = Math.min(14, this.room(1, 221, 236));
     let parent = null, left = 1;
     return this.grid('draws', ['', w('token'), 'p', 'r', w('left'), ''], m.raw.accept.tests.map((test, i) => {
       if (tree.parent[test.node] !== parent) { parent = tree.parent[test.node]; left = 1; }
