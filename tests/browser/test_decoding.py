@@ -105,7 +105,9 @@ def chinese(page, *texts):
 
 def test_the_page_follows_the_switch_and_keeps_what_was_typed(visit):
     page = visit.open()
-    open_sidebar(page)
+    with page.expect_response(lambda answer: "/run/predict" in answer.url):  # what the pair costs by now
+        open_sidebar(page)
+    page.wait_for_function(r"!/\d\.\ds/.test(document.querySelector('.sidebar').innerText)")  # no clock runs any more
     english = page.inner_text(".sidebar")
     page.get_by_label("Prompt", exact=True).fill("abcdefgh")
     for fold in page.locator(".tv-form button.label-wrap").all():
