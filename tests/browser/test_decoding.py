@@ -55,7 +55,8 @@ def test_the_charts_follow_the_run_where_they_are_looked_at(visit):
     page.get_by_label("Prompt", exact=True).fill("abcdefgh")
     page.get_by_role("button", name="Decode", exact=True).click()
     page.wait_for_selector("#tv-message [data-kind=ok]", timeout=60000)
-    assert (rounds := now(page)["rounds"]) > 4
+    rounds = now(page)["rounds"]
+    assert rounds > 4
     charts_say(page, f"in {rounds} rounds")
     assert asked == ["en"] * 3, "at its end, not at each of its rounds"
 
