@@ -37,7 +37,7 @@ TV.WORDS = {
     order: 'Order of the rows', orders: {row: 'in row order', tree: 'in tree order'},
     scoreHint: (n, cut) => cut === null ? `${n} candidate${n === 1 ? '' : 's'} so far, best first.` : `${n} candidate${n === 1 ? '' : 's'}, best first; the cut is at ${cut}.`,
     rowsHint: 'Rows in creation order; the position is the prefix length plus the depth.',
-    pathsHint: 'Row numbers from the root to each leaf, padded with −1. The target’s verdict is read along these rows.',
+    pathsHint: 'Row numbers from root to leaf, padded with −1. The verdict is read along these rows.',
     drawsHint: 'A child stays if r < p. p is its share of the probability that its rejected siblings have left.',
     cacheHint: (b, a, k, d) => `${b} rows of prefix, then this round’s rows: ${k} stay, ${d} are dropped. ${a} rows after it.`,
     cacheBefore: 'prefix', cacheKept: 'kept', cacheDropped: 'dropped',

@@ -78,6 +78,8 @@ def test_tables_fit_their_panel(visit, width, language, sidebar):
             spare = 12 if panel == "rows" else 0  # for a scrollbar, which is hidden here
             assert page.eval_on_selector("table", "e => { e.style.width = 'auto'; return e.offsetWidth - e.parentNode.clientWidth; }") <= -spare, (panel, i)
             assert page.eval_on_selector(".tv-table", "e => e.scrollWidth <= e.clientWidth")
+        page.evaluate(SETTLE)
+        assert page.eval_on_selector(".tv-caption", "e => e.scrollHeight <= e.clientHeight"), panel
     tabs = page.locator(".tv-tabs").bounding_box()
     for tab in page.locator(".tv-tabs .tab").all():
         assert tab.bounding_box()["y"] + tab.bounding_box()["height"] <= tabs["y"] + tabs["height"] + 1
