@@ -24,6 +24,11 @@ def chromium_path():
     return os.environ.get("CHROMIUM") or next((path for path in map(shutil.which, names) if path), None)
 
 
+def pytest_collection_modifyitems(items):
+    """First what looks at a server that has not decoded yet."""
+    items.sort(key=lambda item: "without_torch" not in item.name)
+
+
 @pytest.fixture(scope="session")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api") if not os.environ.get("CI") else __import__(

@@ -13,3 +13,9 @@ def sentence(page):
 def open_sidebar(page, decode="Decode"):
     page.click("[data-action=runs]")
     page.wait_for_selector(f"button:has-text('{decode}'):visible >> nth=0")
+
+
+def unfold(page, fold):
+    """Opens a part of the form. Gradio goes on filling its fields for a moment; nobody types as fast as a test."""
+    fold.click()
+    page.wait_for_timeout(600)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.browser.page import now, open_sidebar
+from tests.browser.page import now, open_sidebar, unfold
 
 pytestmark = pytest.mark.timeout(170)
 
@@ -81,7 +81,7 @@ def test_live_decoding_streams_stops_and_tells_errors(visit):
     page.get_by_label("As a chat message").uncheck()
     page.get_by_label("Prompt", exact=True).fill("abcdefgh")
     page.keyboard.press("Tab")
-    page.get_by_role("button", name="Sampling and length").click()
+    unfold(page, page.get_by_role("button", name="Sampling and length"))
     page.get_by_label("number input for max_new_tokens").fill("1500")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Decode", exact=True).click()
@@ -112,7 +112,7 @@ def test_the_page_follows_the_switch_and_keeps_what_was_typed(visit):
     english = page.inner_text(".sidebar")
     page.get_by_label("Prompt", exact=True).fill("abcdefgh")
     for fold in page.locator(".tv-form button.label-wrap").all():
-        fold.click()
+        unfold(page, fold)
     page.get_by_label("seed").fill("-1")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Decode", exact=True).click()
@@ -149,7 +149,7 @@ def test_a_chinese_browser_finds_a_chinese_page_and_may_switch_while_a_run_goes_
     open_sidebar(page, "解码")
     page.get_by_label("作为对话消息").uncheck()
     page.get_by_label("提示", exact=True).fill("abcdefgh")
-    page.get_by_role("button", name="采样与长度").click()
+    unfold(page, page.get_by_role("button", name="采样与长度"))
     page.get_by_label("number input for max_new_tokens").fill("1500")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="解码", exact=True).click()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.trace import Trace
+from tests.browser.page import unfold
 from tests.browser.visitors import Visitor, outcome
 from treeviz.gallery import recorded
 from treeviz.lines import trace_of
@@ -161,7 +162,7 @@ def test_the_form_keeps_its_parts_possible(visit):
     page.get_by_role("option", name="storybook").click()
     page.wait_for_function("document.querySelector('#tv-prompt textarea').value === 'Once upon a time'")
     assert not page.get_by_label("As a chat message").is_checked()
-    page.locator(".tv-form button.label-wrap").first.click()
+    unfold(page, page.locator(".tv-form button.label-wrap").first)
     page.get_by_label("for a CPU").click()
     most = "document.querySelector('input[aria-label=\"range slider for total_tokens\"]').max"
     page.wait_for_function(f"{most} === '26'")  # top_k 2, depth 6
@@ -178,7 +179,7 @@ def test_the_form_keeps_its_parts_possible(visit):
 def test_a_number_on_its_way_takes_no_total_away(visit):
     page = visit.open()
     open_form(page)
-    page.locator(".tv-form button.label-wrap").first.click()
+    unfold(page, page.locator(".tv-form button.label-wrap").first)
     most, total = 'input[aria-label="range slider for total_tokens"]', page.get_by_label("number input for total_tokens")
     for name in ("top_k", "depth"):
         page.get_by_label(f"number input for {name}").fill("1")
@@ -204,7 +205,7 @@ def test_a_run_in_a_hidden_tab_is_whole_when_the_tab_is_shown_again(visit):
     open_form(page)
     page.get_by_label("As a chat message").uncheck()
     page.get_by_label("Prompt", exact=True).fill("abcdefgh")
-    page.locator(".tv-form button.label-wrap").last.click()
+    unfold(page, page.locator(".tv-form button.label-wrap").last)
     page.get_by_label("number input for max_new_tokens").fill("300")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Decode", exact=True).click()
