@@ -18,7 +18,6 @@ TV.Details = class {
     if (key === this.key) return;
     this.key = key;
     TV.fill(this.box, this.rows(m, shown));
-    this.box.classList.toggle('idle', focus === null);
   }
 
   rows(m, id) {

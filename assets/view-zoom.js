@@ -10,10 +10,10 @@ TV.zooming = {
     const {w, h} = this.size, m = this.model, root = this.at(0), end = this.at(m.bonus);
     // what fits is centred, a little high; else the accepted path is in the middle, as far as the tree's ends allow
     const along = (length, room, middle, lift) => k * length <= room ? (room - k * length) * lift
-      : Math.min(4, Math.max(room - 4 - k * length, room * 0.42 - k * middle));
-    this.zoom = {k, x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
+      : this.within(room * 0.42 - k * middle, k * length, room);
+    this.home = {k, x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
       y: along(h, this.inSight() + 24, this.map.down ? 0 : (root.y + 2 * end.y) / 3, this.stacked ? 0.4 : 0.12)};
-    this.home = this.zoom; this.whole = whole; this.touched = false; this.fitted = true;
+    this.whole = whole; this.touched = false; this.fitted = true;
     this.settle(m, this.view.state.frame);
   },
 
@@ -43,8 +43,11 @@ TV.zooming = {
       from = Math.min(from, start); to = Math.max(to, end);
     }
     const moved = Math.max(4 - k * from, Math.min(room - 4 - k * to, at));
-    return k * length <= room ? moved : Math.min(4, Math.max(room - 4 - k * length, moved));
+    return this.within(moved, k * length, room);
   },
+
+  // No further than the tree's ends, where it is longer than the room.
+  within(at, length, room) { return length <= room ? at : Math.min(4, Math.max(room - 4 - length, at)); },
 
   apply() {
     const {k, x, y} = this.zoom;
@@ -67,16 +70,15 @@ TV.zooming = {
   },
 
   // Brings a node into view if it is outside.
-  reveal(id, sideways = true) {
+  reveal(id) {
     if (!this.nodes.has(id)) return;
     const b = this.at(id), {k} = this.zoom, {width} = this.room, height = this.inSight();
     const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
-    if (sideways && (left < 0 || left + k * b.w > width)) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
+    if (left < 0 || left + k * b.w > width) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
     if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.6 - k * b.y;
-    if (!this.touched) {  // no further than the tree's ends
-      const inside = (at, length, room) => k * length <= room ? at : Math.min(4, Math.max(room - 4 - k * length, at));
-      this.zoom.x = inside(this.zoom.x, this.size.w, width);
-      this.zoom.y = inside(this.zoom.y, this.size.h, height);
+    if (!this.touched) {
+      this.zoom.x = this.within(this.zoom.x, k * this.size.w, width);
+      this.zoom.y = this.within(this.zoom.y, k * this.size.h, height);
     }
     this.apply();
   },

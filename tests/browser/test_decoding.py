@@ -71,6 +71,18 @@ def test_the_charts_follow_a_language_that_comes_with_their_tab(visit):
     page.wait_for_selector(".js-plotly-plot:visible :text('每轮的词元')")
 
 
+def start_a_long_run(page, chat, prompt, fold, decode):
+    """By the form, whose words are in the page's language; until two rounds are there."""
+    page.get_by_label(chat).uncheck()
+    page.get_by_label(prompt, exact=True).fill("abcdefgh")
+    page.keyboard.press("Tab")
+    unfold(page, page.get_by_role("button", name=fold))
+    page.get_by_label("number input for max_new_tokens").fill("1500")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name=decode, exact=True).click()
+    page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
+
+
 def test_live_decoding_streams_stops_and_tells_errors(visit):
     page = visit.open()
     open_sidebar(page)
@@ -78,14 +90,7 @@ def test_live_decoding_streams_stops_and_tells_errors(visit):
     page.wait_for_selector("#tv-message [data-kind=error]", timeout=60000)
     assert "chat template" in page.text_content("#tv-message") and now(page)["rounds"] == 4, "the last good run stays"
 
-    page.get_by_label("As a chat message").uncheck()
-    page.get_by_label("Prompt", exact=True).fill("abcdefgh")
-    page.keyboard.press("Tab")
-    unfold(page, page.get_by_role("button", name="Sampling and length"))
-    page.get_by_label("number input for max_new_tokens").fill("1500")
-    page.keyboard.press("Tab")
-    page.get_by_role("button", name="Decode", exact=True).click()
-    page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
+    start_a_long_run(page, "As a chat message", "Prompt", "Sampling and length", "Decode")
     page.click(".tv-head h1")
     page.click(".tv-bars .bar >> nth=0")
     page.keyboard.press("Home")
@@ -147,13 +152,7 @@ def test_the_page_follows_the_switch_and_keeps_what_was_typed(visit):
 def test_a_chinese_browser_finds_a_chinese_page_and_may_switch_while_a_run_goes_on(visit):
     page = visit.open("#lang=zh")
     open_sidebar(page, "解码")
-    page.get_by_label("作为对话消息").uncheck()
-    page.get_by_label("提示", exact=True).fill("abcdefgh")
-    unfold(page, page.get_by_role("button", name="采样与长度"))
-    page.get_by_label("number input for max_new_tokens").fill("1500")
-    page.keyboard.press("Tab")
-    page.get_by_role("button", name="解码", exact=True).click()
-    page.wait_for_function("!document.querySelector('.tv').treeviz.data.footer && document.querySelector('.tv').treeviz.data.rounds > 1")
+    start_a_long_run(page, "作为对话消息", "提示", "采样与长度", "解码")
     page.wait_for_selector("#tv-message :text('正在解码。')")
     page.click("[data-action=lang]")
     page.wait_for_selector("#tv-message :text('Decoding.')")
