@@ -17,6 +17,7 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--pair", default="smollm2-135m", help="the named pair that decodes")
     parser.add_argument("--target", metavar="DIR", help="instead of --pair: a Llama ...")
     parser.add_argument("--draft", metavar="DIR", help="... and its EAGLE head")
+    parser.add_argument("--target-embedding", action="store_true", help="the head reads the target's embedding, not its own")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N")
     parser.add_argument("--share", action="store_true", help="a public link through gradio's servers")
     return parser
@@ -40,7 +41,8 @@ def main() -> int:
         return 2
     try:
         named(args.pair)
-        demo = build_page(Options(Source(args.pair, args.target, args.draft, args.device), args.demo, args.trace))
+        source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding)
+        demo = build_page(Options(source, args.demo, args.trace))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

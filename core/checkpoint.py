@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import warnings
 from pathlib import Path
 
 import torch
@@ -16,8 +17,10 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, LlamaForCausalLM
 from transformers.utils import logging as transformers_logging
 
+from .errors import PairWarning
 from .fetch import offline
 from .files import CheckpointError, quiet_transformers, read_json, reason
+from .head_files import check_head
 from .heads import load_head
 from .linear import speed_up
 from .pair import Pair
@@ -30,32 +33,35 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str = "auto", dtype: str = "auto",
               device_map: str | None = None, name: str | None = None, target_source: str | None = None,
-              draft_source: str | None = None) -> Pair:
+              draft_source: str | None = None, target_embedding: bool = False) -> Pair:
     """Load a target and its EAGLE-1/2 head.
 
     target, draft: a directory or a hub id. device: "auto" takes CUDA where there is one; dtype: "auto" takes
     bfloat16 on CUDA where it is supported, float32 on a CPU. device_map is handed to accelerate for targets
-    larger than one GPU. name and the sources are what the trace calls the pair and its weights. Raises CheckpointError.
+    larger than one GPU. name and the sources are what the trace calls the pair and its weights. target_embedding: the
+    head reads the target's embedding, whatever its own. A note on the pair is a PairWarning too. Raises CheckpointError.
     """
     device = choose_device(device)
     dtype = choose_dtype(dtype, device)  # before anything is fetched
     check_llama(find(target, "target", weights=False))  # and before gigabytes are: is it the right kind, is all there?
-    find(draft, "head", weights=False)
+    check_head(find(draft, "head", weights=False))
     target_dir, draft_dir = find(target, "target"), find(draft, "head")
     model = load_target(target_dir, device, dtype, device_map)
     wrapped = Target(model)
-    head = load_head(draft_dir, wrapped)
+    head = load_head(draft_dir, wrapped, target_embedding)
     home = model.lm_head.weight.device if model.lm_head.weight.device.type != "meta" else device  # beside the lm_head
     head.to(device=home, dtype=dtype)
     if head.embed is not model.model.embed_tokens:
         head.embed.to(device=home, dtype=dtype)  # its own embedding is no registered part of it
     speed_up(model)
     speed_up(head)
+    if head.note:
+        warnings.warn(head.note, PairWarning, stacklevel=2)
     return Pair(
         name=name or f"{_public_name(target)} + {_public_name(draft)}",
         target=wrapped, head=head.eval(), tokenizer=load_tokenizer(target_dir),
         eos_ids=_eos_ids(target_dir, model), target_source=target_source or _public_name(target),
-        draft_source=draft_source or _public_name(draft),
+        draft_source=draft_source or _public_name(draft), notes=(head.note,) if head.note else (),
     )
 
 

@@ -21,10 +21,12 @@ class EagleHead(nn.Module):
     """fc and one Llama layer without an input norm (the features are normed already); no norm after it either.
 
     `embed` is the target's embedding, shared and never part of the head's own weights. `frequent` ranks token ids by
-    how often the target writes them, for a draft vocabulary; empty where the head ships no ranking.
+    how often the target writes them, for a draft vocabulary; empty where the head ships no ranking. `note` is a sentence
+    that its user should read, "" where there is none.
     """
 
     frequent: tuple[int, ...] = ()
+    note: str = ""
 
     def __init__(self, config: LlamaConfig, embed: nn.Module, bias: bool):
         super().__init__()
@@ -62,8 +64,7 @@ class Drafter:
         if draft_vocab:  # a smaller output: its logits, and its places, are those of these tokens only
             self._ids = torch.tensor(head.frequent[:draft_vocab], device=self.device)
             self.lm_head = speed_up(layer_of(target.output_rows(self._ids)))
-        head_dim = config.hidden_size // config.num_attention_heads
-        self.cache = KVCache([weight.device], config.num_key_value_heads, head_dim, capacity, weight.dtype)
+        self.cache = KVCache([weight.device], config.num_key_value_heads, config.head_dim, capacity, weight.dtype)
 
     def observe(self, token_ids: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
         """Read true features [rows, hidden], each with the token that followed it [rows].

@@ -3,3 +3,7 @@
 
 class UserError(ValueError):
     """Input that cannot be used. The message names the value and the remedy; no traceback is owed."""
+
+
+class PairWarning(UserWarning):
+    """A pair that decodes, but not as its maker will have meant; the message is one sentence."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from pathlib import Path
 
 from .config import DecodeConfig, candidate_count
-from .errors import UserError
+from .errors import PairWarning, UserError
 
 
 def add_pair(command: argparse.ArgumentParser) -> None:
@@ -15,6 +16,7 @@ def add_pair(command: argparse.ArgumentParser) -> None:
     group.add_argument("--pair", help="a named pair, like smollm2-135m (the default without --target)")
     group.add_argument("--target", help="directory or hub id of a Llama")
     group.add_argument("--draft", help="directory or hub id of its EAGLE-1/2 head")
+    group.add_argument("--target-embedding", action="store_true", help="the head reads the target's embedding, not its own")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16")
     group.add_argument("--device-map", choices=["auto"], help="spread a large target over GPUs (accelerate)")
@@ -92,15 +94,23 @@ def id_list(text: str, flag: str) -> list[int]:
 
 
 def pair_of(args: argparse.Namespace):
-    """Load the pair that the flags name, progress on stderr."""
+    """Load the pair that the flags name, progress and what should be known of it on stderr."""
     if bool(args.target) != bool(args.draft):
         raise UserError("--target and --draft go together; give both, or --pair.")
     if args.pair and args.target:
         raise UserError("Give either --pair or --target and --draft, not both.")
     from . import checkpoint, pairs  # torch comes in here, after the flags have been read
-    if args.target:
-        return checkpoint.load_pair(args.target, args.draft, args.device, args.dtype, args.device_map)
-    return pairs.load_named(args.pair or pairs.DEFAULT, args.device, args.dtype, progress_line, args.device_map)
+    where = args.device, args.dtype
+    more = {"device_map": args.device_map, "target_embedding": args.target_embedding}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PairWarning)  # its notes are said below, without the line of the program
+        if args.target:
+            pair = checkpoint.load_pair(args.target, args.draft, *where, **more)
+        else:
+            pair = pairs.load_named(args.pair or pairs.DEFAULT, *where, progress=progress_line, **more)
+    for note in pair.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return pair
 
 
 def progress_line(message: str, fraction: float | None = None) -> None:

@@ -1,44 +1,43 @@
-"""EAGLE-1/2 heads from disk: `config.json` beside `model.safetensors` or `pytorch_model.bin`, the official layout.
+"""EAGLE-1/2 heads in the official layout, fitted to their target; `head_files.py` reads the folder.
 
 Every tensor is accounted for: a missing, surplus or misshapen one is refused by its name.
 """
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 from transformers.models.llama.configuration_llama import LlamaConfig
 
 from .draft import EagleHead
 from .files import CheckpointError, quiet_transformers, read_json, reason
+from .head_files import read_head
 from .target import Target
 
 
-def load_head(directory: Path, target: Target) -> EagleHead:
-    """An EAGLE-1/2 head (`config.json` beside `model.safetensors` or `pytorch_model.bin`) for this target."""
-    raw = read_json(directory / "config.json")
-    tensors = _read_tensors(directory)
-    if any(name.startswith("midlayer.") or name in ("d2t", "t2d") for name in tensors):
-        raise CheckpointError(f"The head in {directory} is an EAGLE-3 head; this decoder reads EAGLE-1/2 heads so far.")
+def load_head(directory: Path, target: Target, target_embedding: bool = False) -> EagleHead:
+    """An EAGLE-1/2 head for this target. Raises CheckpointError.
+
+    Where it brings an embedding that is not the target's, it drafts with its own and its `note` says so, a sentence;
+    target_embedding takes the target's instead.
+    """
+    raw, tensors = read_head(directory)
     for key, ours in (("hidden_size", target.hidden_size), ("vocab_size", target.vocab_size)):
         if key in raw and raw[key] != ours:
             raise CheckpointError(f"The head in {directory} does not fit the target: its {key} is {raw[key]!r}, the target's "
                                   f"is {ours}; use the head that was trained for this target.")
     try:
         with quiet_transformers():
-            head = EagleHead(_head_config(raw, target), target.model.model.embed_tokens, bias="fc.bias" in tensors)
+            head = EagleHead(_head_config(raw, target, tensors), target.model.model.embed_tokens, bias="fc.bias" in tensors)
     except Exception as error:  # many hands check these numbers
         raise CheckpointError(f"{directory / 'config.json'} does not describe a head ({reason(error)}); copy the head "
                               "again.") from None
     if raw.get("bias", True) != ("fc.bias" in tensors):
         raise CheckpointError(f"The head in {directory} has {'no ' * ('fc.bias' not in tensors)}fc.bias, its config.json says "
                               f"\"bias\": {str(raw.get('bias', True)).lower()} (true where absent); one of them is wrong.")
-    _adopt_embedding(tensors, head, target, directory)
+    _adopt_embedding(tensors, head, target, directory, target_embedding)
     _check_tensors(tensors, head, directory)
     head.load_state_dict(tensors)
     head.frequent = _frequent(directory, target)
@@ -58,28 +57,15 @@ def _frequent(directory: Path, target: Target) -> tuple[int, ...]:
     return tuple(ids)
 
 
-def _read_tensors(directory: Path) -> dict[str, Tensor]:
-    safe, pickled = directory / "model.safetensors", directory / "pytorch_model.bin"
-    try:
-        if safe.exists():
-            return load_file(safe)
-        if pickled.exists():
-            tensors = torch.load(pickled, map_location="cpu", weights_only=True)  # no code from a pickle
-            if isinstance(tensors, dict) and all(isinstance(t, Tensor) for t in tensors.values()):
-                return tensors
-            raise CheckpointError(f"{pickled} is not a dictionary of tensors; copy the head again.")
-    except (SafetensorError, pickle.UnpicklingError, EOFError, RuntimeError, OSError) as error:
-        raise CheckpointError(f"The head's weights in {directory} are truncated or broken ({reason(error)}); copy them "
-                              "again.") from None
-    raise CheckpointError(f"{directory} holds neither model.safetensors nor pytorch_model.bin; give a head's directory.")
-
-
-def _head_config(raw: dict, target: Target) -> LlamaConfig:
+def _head_config(raw: dict, target: Target, tensors: dict[str, Tensor]) -> LlamaConfig:
     """The head's own shape and rotary settings; the rotary table reaches as far as the target's context.
 
+    The width of an attention head is what its tensors say: configs are often the target's, with the target's width.
     rope_theta comes from the head's config, 10000 where absent, never from the target's (official heads rely on it).
     """
     heads = int(raw["num_attention_heads"])
+    query = tensors.get("layers.0.self_attn.q_proj.weight")
+    width = target.hidden_size if query is None or len(query) % heads else len(query)
     rope = dict(raw.get("rope_scaling") or raw.get("rope_parameters") or {})
     rope["rope_type"] = rope.pop("type", rope.get("rope_type", "default"))
     rope["rope_theta"] = float(raw.get("rope_theta") or rope.get("rope_theta") or 10000.0)
@@ -87,15 +73,17 @@ def _head_config(raw: dict, target: Target) -> LlamaConfig:
         hidden_size=target.hidden_size, vocab_size=target.vocab_size, num_hidden_layers=1,
         intermediate_size=int(raw["intermediate_size"]), num_attention_heads=heads,
         num_key_value_heads=int(raw.get("num_key_value_heads") or heads), hidden_act=raw.get("hidden_act", "silu"),
-        rms_norm_eps=float(raw.get("rms_norm_eps", 1e-6)), rope_parameters=rope,
+        head_dim=width // heads, rms_norm_eps=float(raw.get("rms_norm_eps", 1e-6)), rope_parameters=rope,
         max_position_embeddings=target.context,
     )
     config._attn_implementation = "sdpa"
     return config
 
 
-def _adopt_embedding(tensors: dict[str, Tensor], head: EagleHead, target: Target, directory: Path) -> None:
-    """Official checkpoints carry a copy of the target's embedding: dropped when it is one, used when it is not."""
+def _adopt_embedding(tensors: dict[str, Tensor], head: EagleHead, target: Target, directory: Path,
+                     target_embedding: bool) -> None:
+    """Official checkpoints carry a copy of the target's embedding: dropped when it is one, used (and said) when it is
+    not, unless the target's is asked for."""
     copy = tensors.pop("embed_tokens.weight", None)
     if copy is None:
         return
@@ -103,10 +91,25 @@ def _adopt_embedding(tensors: dict[str, Tensor], head: EagleHead, target: Target
     if copy.shape != own.shape:
         raise CheckpointError(f"The head in {directory} does not fit the target: its embedding is {list(copy.shape)}, the "
                               f"target's is {list(own.shape)}; use the head that was trained for this target.")
-    copy = copy.to(own.dtype)
-    if own.device.type == "meta" or not torch.equal(copy, own.cpu()):
-        embed = torch.nn.Embedding.from_pretrained(copy.to(head.fc.weight.device), freeze=True)
-        object.__setattr__(head, "embed", embed)
+    if target_embedding or (equal := _equal_rows(copy, target)) == len(copy):
+        return
+    embed = torch.nn.Embedding.from_pretrained(copy.to(head.fc.weight.device, own.dtype), freeze=True)
+    object.__setattr__(head, "embed", embed)
+    head.note = (f"The head in {directory} drafts with an embedding of its own, equal to the target's in {equal:,} of "
+                 f"{len(copy):,} rows, though heads are trained with the target's; --target-embedding takes that one.")
+
+
+def _equal_rows(copy: Tensor, target: Target, block: int = 4096) -> int:
+    """How many rows [vocab, hidden] are the target's embedding, but for the rounding of half precision."""
+    equal, largest = 0, torch.finfo(torch.float16).max
+    for start in range(0, len(copy), block):
+        ids = torch.arange(start, min(start + block, len(copy)))
+        ours = target.model.model.embed_tokens(ids.to(target.device)).float()  # as a call: offloaded weights come back
+        theirs = copy[start : start + block].to(ours)
+        ours, theirs = (x.clamp(-largest, largest) for x in (ours, theirs))    # beyond it float16 has infinity only
+        close = torch.isclose(theirs, ours, rtol=2.0**-8, atol=2.0**-24, equal_nan=True)
+        equal += int(close.all(dim=1).sum())
+    return equal
 
 
 def _check_tensors(tensors: dict[str, Tensor], head: EagleHead, directory: Path) -> None:

@@ -17,6 +17,7 @@ class Pair:
     eos_ids: tuple[int, ...]    # from the generation config: Llama-3, for one, has several
     target_source: str          # where the weights came from, as the trace records it
     draft_source: str
+    notes: tuple[str, ...] = ()  # what whoever decodes with it should know, a sentence each
 
     def describe(self) -> dict:
         """The `pair` part of a trace."""

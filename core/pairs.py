@@ -46,7 +46,7 @@ class NamedPair:
 
 
 def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent,
-               device_map: str | None = None) -> Pair:
+               device_map: str | None = None, target_embedding: bool = False) -> Pair:
     """Load a pair by name, fetching what is missing. Raises UserError, one sentence."""
     from .checkpoint import choose_device, choose_dtype, load_pair  # torch comes in when a pair is loaded, not listed
     entry = named(name)
@@ -54,7 +54,7 @@ def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: P
     directory, source = entry.target(progress)
     progress(f"Loading {name}" if entry.here() else f"Fetching and loading {name} ({entry.summary})", None)
     head_source = f"{name} (ours)" if isinstance(entry.head, Path) else entry.head
-    pair = load_pair(directory, entry.head, device, dtype, device_map, name, source, head_source)
+    pair = load_pair(directory, entry.head, device, dtype, device_map, name, source, head_source, target_embedding)
     if entry.chat_template and pair.tokenizer is not None and not pair.tokenizer.chat_template:
         pair.tokenizer.chat_template = entry.chat_template
     return pair

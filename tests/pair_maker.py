@@ -28,12 +28,12 @@ def make_head(directory, target, seed=1, scale=0.3, bias=False, **changes):
     shape = json.loads((Path(target) / "config.json").read_text())
     hidden, ffn, heads, kv = (shape[k] for k in ("hidden_size", "intermediate_size", "num_attention_heads",
                                                  "num_key_value_heads"))
-    dim = hidden // heads
+    dim = changes.get("head_dim") or hidden // heads
     sizes = {"fc.weight": (hidden, 2 * hidden), "layers.0.post_attention_layernorm.weight": (hidden,)}
     sizes |= {f"layers.0.self_attn.{n}_proj.weight": (rows, hidden)
-              for n, rows in (("q", hidden), ("k", kv * dim), ("v", kv * dim), ("o", hidden))}
-    sizes |= {"layers.0.mlp.gate_proj.weight": (ffn, hidden), "layers.0.mlp.up_proj.weight": (ffn, hidden),
-              "layers.0.mlp.down_proj.weight": (hidden, ffn)}
+              for n, rows in (("q", heads * dim), ("k", kv * dim), ("v", kv * dim))}
+    sizes |= {"layers.0.self_attn.o_proj.weight": (hidden, heads * dim), "layers.0.mlp.gate_proj.weight": (ffn, hidden),
+              "layers.0.mlp.up_proj.weight": (ffn, hidden), "layers.0.mlp.down_proj.weight": (hidden, ffn)}
     if bias:
         sizes["fc.bias"] = (hidden,)
     tensors = {name: torch.randn(size) * scale for name, size in sizes.items()}

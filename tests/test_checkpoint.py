@@ -254,6 +254,7 @@ def test_linear_scaling_of_a_head(target, head, spelling):
     torch.testing.assert_close(frequencies(load_pair(target, head, device="cpu")), plain / 4)
 
 
+@pytest.mark.filterwarnings("ignore::core.errors.PairWarning")  # tests/test_heads.py reads it
 def test_a_copy_of_the_embedding_is_shared_and_another_one_is_used(target, head):
     own = load_file(target / "model.safetensors")["model.embed_tokens.weight"]
     without = generate(load_pair(target, head, device="cpu"), PROMPT, SMALL)

@@ -40,6 +40,7 @@ class Source:
     target: str | None = None
     draft: str | None = None
     device: str = "auto"
+    target_embedding: bool = False
 
     @property
     def name(self) -> str:

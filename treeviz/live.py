@@ -58,6 +58,10 @@ class Engine:
     def loaded(self, name: str) -> bool:
         return name in self._pairs
 
+    def notes(self, name: str) -> str:
+        """What should be known of a pair that is loaded, as sentences, or ""."""
+        return " ".join(self._pairs[name].pair.notes) if self.loaded(name) else ""
+
     def offered(self, name: str) -> str:
         """The name of a pair to load, the page's own where it is "". Raises UserError for one that is not on offer."""
         on_offer = pairs_on_offer(self.source)
@@ -162,8 +166,9 @@ class Engine:
         from core import load_named, load_pair
         if name == self.source.name and self.source.target:
             progress(f"Loading {name}")
-            return load_pair(self.source.target, self.source.draft, self.source.device)
-        return load_named(name, self.source.device, progress=progress)
+            return load_pair(self.source.target, self.source.draft, self.source.device,
+                             target_embedding=self.source.target_embedding)
+        return load_named(name, self.source.device, progress=progress, target_embedding=self.source.target_embedding)
 
     def _parts(self, request: dict) -> Iterator[dict]:
         """A run as plain data, in order: {"line"} of its trace, with "round" or "end" where it is one; {"note"} for the

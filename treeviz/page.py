@@ -155,7 +155,8 @@ def _decode_live(form: Form, turns: Turns, choice, opened, view, hidden: dict):
                         yield gr.skip(), message("busy", update.note)
                 elif pace.due(len(last)):
                     yield last, message("busy", say("decoding"))
-            yield last or gr.skip(), message("ok", say("stopped" if ended.is_set() else "done"))
+            how, notes = say("stopped" if ended.is_set() else "done"), form.engine.notes(request["pair"])
+            yield last or gr.skip(), message("ok", say("noted", how=how, notes=notes) if notes else how)
         except ValueError as error:  # every error of the decoder is a sentence
             yield last or gr.skip(), message("error", said_by(error, "error.decoder"))
         except gr.Error as error:  # of ZeroGPU: no GPU is free, or a visitor's share of it is used up
