@@ -31,6 +31,7 @@ def main() -> int:
     if args.port is not None and not 0 < args.port < 65536:
         parser.error(f"--port is {args.port}; give a number from 1 to 65535.")
     from core.errors import UserError
+    from core.ink import sentence
     try:
         from core.pairs import named
         from treeviz.choices import Source
@@ -44,7 +45,7 @@ def main() -> int:
         source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding)
         demo = build_page(Options(source, args.demo, args.trace))
     except UserError as error:
-        print(error, file=sys.stderr)
+        print(sentence(error), file=sys.stderr)
         return 2
     address = args.host or host()
     try:

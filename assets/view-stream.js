@@ -16,11 +16,9 @@ TV.Stream = class {
     this.box.addEventListener('pointerleave', () => view.hover(null));
   }
 
-  // Text as it reads, with a sign for what would be invisible. Only text nodes and <br> are made.
+  // Text as it reads; what would be invisible comes as a mark already. Only text nodes and <br> are made.
   static write(node, text, inline) {
-    const signs = text.replace(/[\u0000-\u0008\u000b-\u001f]/g, c => String.fromCharCode(0x2400 + c.charCodeAt(0)))
-      .replace(/[\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '');
-    signs.split('\n').forEach((line, i) => {
+    text.split('\n').forEach((line, i) => {
       if (i) node.append(TV.make('i', 'nl', inline ? '↵ ' : '↵'), ...(inline ? [] : [document.createElement('br')]));
       node.append(line.replace(/\t/g, '⇥\t'));
     });
@@ -59,7 +57,7 @@ TV.Stream = class {
       const first = id === 0, own = first || i === last;
       const span = TV.make('span', `piece ${own ? 'own' : 'drafted'}`);
       span.dataset.round = index; span.dataset.piece = id;
-      span.title = this.view.t(own ? 'bonusOf' : 'draftedOf');
+      span.title = `${this.view.t(own ? 'bonusOf' : 'draftedOf')} (id ${this.token(line.round, id)})`;  // equal texts, other tokens
       TV.Stream.write(span, text);
       if (!span.textContent) span.append(TV.make('small', 'part', this.view.data.label(this.token(line.round, id))));  // a piece of a character
       if (/^ \S{1,30}$/.test(text)) {  // a line breaks before a token's space, not between the space and its word

@@ -14,6 +14,7 @@ if __name__ == "__main__":
 
 from .errors import UserError
 from .flags import add_pair, add_settings, add_training, config_of, pair_of, progress_line
+from .ink import LINES, say, sentence, visible
 from .run import run_command
 from .show import counted, round_lines, summary_lines
 from .trace import Trace, TraceError
@@ -26,8 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return args.call(args)
     except UserError as error:
-        message = " ".join(str(error).split())
-        print(f"error: {message}", file=sys.stderr)
+        print(f"error: {sentence(error)}", file=sys.stderr)
         return args.bad
     except ModuleNotFoundError as error:
         print(f"error: The Python package {error.name} is not installed; run pip install -r requirements.txt.", file=sys.stderr)
@@ -40,8 +40,13 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        super().error(visible(message, LINES))
+
+
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="python -m core", description="EAGLE-2 speculative decoding, told as a trace.")
+    top = _Parser(prog="python -m core", description="EAGLE-2 speculative decoding, told as a trace.")
     commands = top.add_subparsers(required=True, metavar="command")
 
     run = commands.add_parser("run", help="decode a prompt", description="Decode a prompt and tell what happened.")
@@ -94,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
 def show_command(args: argparse.Namespace) -> int:
     trace = Trace.load(args.file)
     for line in (*summary_lines(trace), "", *round_lines(trace, args.round - 1)):
-        print(line)
+        say(line)
     return 0
 
 
@@ -102,10 +107,10 @@ def check_trace_command(args: argparse.Namespace) -> int:
     try:
         trace = Trace.load(args.file)
     except TraceError as error:
-        print(error)
+        print(sentence(error))
         return 1
-    print(f"{args.file} is a sound trace: {counted(trace.summary.rounds, 'round')}, "
-          f"{counted(trace.summary.new_tokens, 'new token')}.")
+    say(f"{args.file} is a sound trace: {counted(trace.summary.rounds, 'round')}, "
+        f"{counted(trace.summary.new_tokens, 'new token')}.")
     return 0
 
 
@@ -117,14 +122,14 @@ def bench_command(args: argparse.Namespace) -> int:
     prompts = read_prompts(args.prompts)[: args.limit]
     pair = pair_of(args)
     for line in bench(pair, config, prompts, chat=not args.no_chat, generate_too=not args.skip_generate):
-        print(line, flush=True)
+        say(line, flush=True)
     return 0
 
 
 def pairs_command(args: argparse.Namespace) -> int:
     from .pairs import pair_lines
     for line in pair_lines():
-        print(line)
+        say(line)
     return 0
 
 
@@ -140,7 +145,7 @@ def record_command(args: argparse.Namespace) -> int:
     chosen = sorted(recordings.choose(args.names), key=lambda recording: recording.pair)  # each pair is loaded once
     for name, group in groupby(chosen, key=lambda recording: recording.pair):
         for line in recordings.record(pairs.load_named(name, progress=progress_line), list(group)):
-            print(line, flush=True)
+            say(line, flush=True)
     return 0
 
 

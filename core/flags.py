@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .config import DecodeConfig, candidate_count
 from .errors import PairWarning, UserError
+from .ink import say
 
 
 def add_pair(command: argparse.ArgumentParser) -> None:
@@ -109,12 +110,13 @@ def pair_of(args: argparse.Namespace):
         else:
             pair = pairs.load_named(args.pair or pairs.DEFAULT, *where, progress=progress_line, **more)
     for note in pair.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}", file=sys.stderr)
     return pair
 
 
 def progress_line(message: str, fraction: float | None = None) -> None:
     if fraction is None:
-        print(message, file=sys.stderr)
+        say(message, file=sys.stderr)
     elif sys.stderr.isatty():
-        print(f"\r{message}", end="\n" if fraction >= 1 else "", file=sys.stderr, flush=True)
+        print("\r", end="", file=sys.stderr)
+        say(message, end="\n" if fraction >= 1 else "", file=sys.stderr, flush=True)

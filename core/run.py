@@ -16,6 +16,7 @@ from pathlib import Path
 
 from .errors import UserError
 from .flags import config_of, id_list, pair_of
+from .ink import JOINERS, LINES, say, visible
 from .show import summary_lines
 
 DRAFTED, BONUS, RESET = "\x1b[32m", "\x1b[33;1m", "\x1b[0m"
@@ -33,7 +34,7 @@ def run_command(args: argparse.Namespace) -> int:
 
     events = stream(pair, ids if text is None else encode(pair, text, args.chat), config, text)
     builder, failure, started, seconds = TraceBuilder(), None, time.perf_counter(), 0.0
-    out = _Printer(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    out = _Printer(terminal=sys.stdout.isatty())
     with _lines_file(args.trace) as write:
         try:
             for event in events:
@@ -64,7 +65,7 @@ def run_command(args: argparse.Namespace) -> int:
     if not args.quiet:
         print()
         for line in summary_lines(trace):
-            print(line)
+            say(line)
         print(f"{seconds:.1f} s with prefill, {trace.summary.new_tokens / seconds:.1f} new tokens/s")
     if isinstance(failure, KeyboardInterrupt):
         cancelled = trace.output.finish_reason == "cancelled"
@@ -76,10 +77,12 @@ def run_command(args: argparse.Namespace) -> int:
 
 
 class _Printer:
-    """The text as it comes, drafted and bonus tokens told apart by colour on a terminal."""
+    """The text as it comes. On a terminal drafted and bonus tokens are told apart by colour, and what would act on it
+    is shown instead; a file or a program gets the text itself."""
 
-    def __init__(self, colour: bool):
-        self.colour, self.shown = colour, ""
+    def __init__(self, terminal: bool):
+        self.terminal, self.shown = terminal, ""
+        self.colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def show(self, event) -> None:
         from .events import CacheCommitted
@@ -87,11 +90,15 @@ class _Printer:
             return
         root, drafted = event.texts[0], "".join(event.texts[1:])  # the root is the target's own, the rest was drafted
         self.shown += root + drafted
+        root, drafted = self._safe(root), self._safe(drafted)
         print(f"{BONUS}{root}{DRAFTED}{drafted}{RESET}" if self.colour else root + drafted, end="", flush=True)
 
     def end(self, text: str) -> None:
         """What could only be shown once the run had ended."""
-        print(text[len(self.shown):] if text.startswith(self.shown) else "")
+        print(self._safe(text[len(self.shown):]) if text.startswith(self.shown) else "")
+
+    def _safe(self, text: str) -> str:
+        return visible(text, LINES + JOINERS) if self.terminal else text
 
 
 def _check_writable(path: str | None) -> None:

@@ -8,16 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from . import ink
 from .errors import UserError
 from .trace import Round, Trace
-
-GLYPHS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
 
 
 def visible(trace: Trace, token_id: int) -> str:
     """A token's text with its white space visible and its control characters harmless in a terminal."""
-    text = trace.token(token_id).text
-    return "".join(GLYPHS.get(c, c if c.isprintable() else f"\\u{ord(c):04x}") for c in text) or "(empty)"
+    return ink.visible(trace.token(token_id).text) or "(empty)"
 
 
 def counted(number: int, what: str) -> str:

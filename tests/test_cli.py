@@ -56,11 +56,10 @@ def test_total_tokens_left_out_takes_what_there_is(capsys, tmp_path):
     assert Trace.load(tmp_path / "b.json").config["total_tokens"] == 59
 
 
-def on_a_terminal(monkeypatch, colour=True):
-    monkeypatch.delenv("NO_COLOR", raising=False)
+def on_a_terminal(monkeypatch, **environment):
+    for name, value in {"NO_COLOR": "", "TERM": "xterm", **environment}.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    if not colour:
-        monkeypatch.setenv("NO_COLOR", "1")
 
 
 def test_colour_on_a_terminal_tells_drafted_from_bonus(capsys, monkeypatch, tmp_path):
@@ -76,8 +75,9 @@ def test_colour_on_a_terminal_tells_drafted_from_bonus(capsys, monkeypatch, tmp_
 
 def test_no_colour_where_it_is_not_wanted(capsys, monkeypatch):
     assert "\x1b" not in decode(capsys, *PAIR, *IDS, *FEW)  # not a terminal
-    on_a_terminal(monkeypatch, colour=False)
-    assert "\x1b" not in decode(capsys, *PAIR, *IDS, *FEW)
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        on_a_terminal(monkeypatch, **environment)
+        assert "\x1b" not in decode(capsys, *PAIR, *IDS, *FEW)
 
 
 def test_the_spellings_of_a_trace_are_equal(capsys, tmp_path):

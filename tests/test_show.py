@@ -96,7 +96,7 @@ def test_white_space_is_visible_and_control_characters_are_harmless():
     words[0:5] = [" \n\t", "\x1b[2J", "\u202e", "", "中😀é"]
     trace = make_trace(words=words)
     told = [visible(trace, i) for i in range(5) if str(i) in trace.vocabulary]
-    assert told == ["·↵⇥", "\\u001b[2J", "\\u202e", "(empty)", "中😀é"][: len(told)] and len(told) >= 4
+    assert told == ["·↵⇥", "␛[2J", "⟨U+202E⟩", "(empty)", "中😀é"][: len(told)] and len(told) >= 4
     for index in range(len(trace.rounds)):
         assert all(c.isprintable() for line in round_lines(trace, index) for c in line)
 

@@ -12,6 +12,7 @@ from codecs import getincrementaldecoder
 from types import SimpleNamespace
 
 from core.config import DecodeConfig
+from core.ink import LINES, visible
 from core.trace import Prompt, Round, TokenText, Trace
 
 from .frames import frames, pack
@@ -19,6 +20,8 @@ from .layout import layout
 from .narrate import LANGUAGES, narrate, round_gain
 from .source import sources
 from .words import show
+
+TITLE = 200  # characters of a prompt that may be needed to fill one line
 
 
 class PageLines:
@@ -50,7 +53,8 @@ class PageLines:
         self._trace.prompt = Prompt.model_validate(part["prompt"])
         self._greedy = DecodeConfig.from_dict(part["config"]).greedy
         pieces = [[self._piece(i), self._trace.token(i).special] for i in part["prompt"]["token_ids"]]
-        return {"labels": labels, "prompt": pieces, "source": sources(), "name": self.name}
+        title = visible(self._trace.prompt.text[:TITLE], LINES)
+        return {"labels": labels, "prompt": pieces, "title": title, "source": sources(), "name": self.name}
 
     def _round(self, part: dict) -> dict:
         labels = self._learn(part["vocabulary"])
@@ -78,7 +82,8 @@ class PageLines:
         return {i: show(word) for i, word in words.items()}
 
     def _piece(self, token: int) -> str:
-        return self._text.add(self._trace.token(token))
+        """What a token adds to the text, as it reads, with a mark for what would be invisible."""
+        return visible(self._text.add(self._trace.token(token)), LINES)
 
 
 class Pieces:
