@@ -29,6 +29,7 @@ from .events import (
     TreePruned,
     TreeVerified,
 )
+from .inputs import Prompt, ready
 from .pair import Pair
 from .summary import summarise
 from .trace import Trace
@@ -48,21 +49,18 @@ class DecodeInterrupted(DecodeError):
         self.trace = trace
 
 
-def stream(pair: Pair, prompt_ids: list[int], config: DecodeConfig | None = None, prompt: str | None = None,
+def stream(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None, prompt: str | None = None,
            chance=None) -> Iterator[Event]:
     """Decode and yield every event as it happens; `close()` stops the run cleanly.
 
+    prompt_ids: ids of shape [n] or [1, n], as a list, tensor, array, iterator or a tokenizer's encoding.
     prompt: the text that the ids came from, for the record. Raises DecodeError for input that cannot be decoded.
     """
-    config = config or DecodeConfig()
-    if any(isinstance(i, bool) or not hasattr(i, "__index__") for i in prompt_ids):
-        raise DecodeError("The prompt should be a list of token ids, whole numbers; encode text with the pair's tokenizer.")
-    prompt_ids = [int(i) for i in prompt_ids]
-    decoder.check_input(pair, prompt_ids, config)
+    prompt_ids, config = ready(pair, prompt_ids, config, prompt)
     return _Recorder(pair, prompt_ids, config, prompt).events(decoder.rounds(pair, prompt_ids, config, chance))
 
 
-def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig | None = None, prompt: str | None = None) -> Trace:
+def decode(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None, prompt: str | None = None) -> Trace:
     """Decode to the end and return the trace. Raises DecodeError; a run that breaks off raises DecodeInterrupted,
     which carries the trace so far."""
     builder = TraceBuilder()
@@ -77,10 +75,10 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig | None = None
     return builder.trace
 
 
-def generate(pair: Pair, prompt_ids: list[int], config: DecodeConfig | None = None) -> list[int]:
-    """Decode without recording: the emitted token ids."""
+def generate(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None) -> list[int]:
+    """Decode without recording: the emitted token ids. Raises DecodeError."""
     emitted: list[int] = []
-    for stage in decoder.rounds(pair, prompt_ids, config or DecodeConfig()):
+    for stage in decoder.rounds(pair, *ready(pair, prompt_ids, config)):
         if isinstance(stage, decoder.Committed | decoder.Ended):
             emitted += stage.token_ids
     return emitted
