@@ -36,11 +36,29 @@ from treeviz.choices import (
     ("total_tokens", 3.7, "total_tokens is 3.7; give a whole number from 1 to 2,576."),
     ("max_new_tokens", 1.0000001, "max_new_tokens is 1.0000001; give a whole number from 1 to 2,048."),
     ("seed", 1.5, "seed is 1.5; give a whole number from 0"),
+    ("seed", 10**400, "seed is 1" + "0" * 38 + "…; give a number from 0 to"),
+    ("seed", -10**400, "seed is -1" + "0" * 37 + "…; give a number from 0 to"),
+    pytest.param("temperature", 10**5000, "temperature is <int>; give a number from 0 to 2.", id="more digits than Python writes"),
+    ("top_k", {"en": 4}, 'top_k is {"en": 4}; give a number from 1 to 16.'),
+    ("depth", "\x1b[31m\u202e\ud800层", 'depth is "\\u001b[31m\\u202e\\ud800层"; give a number from 0 to 10.'),
 ])
 def test_a_number_that_cannot_be_used_is_a_sentence(name, value, said):
     with pytest.raises(UserError) as error:
         config_of({name: value})
     assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize("chat, shown", [("yes", '"yes"'), (1, "1"), (0, "0"), (None, "null"), ({"en": True}, '{"en": true}')])
+def test_chat_is_true_or_false(chat, shown):
+    with pytest.raises(UserError) as error:
+        request_of("storybook", "a", chat, {})
+    assert str(error.value) == f"chat is {shown}; give true or false." and error.value.said["zh"].startswith(f"chat 为 {shown}；")
+
+
+@pytest.mark.parametrize("prompt", [None, 5, ["a"], {"en": "a"}, b"a"])
+def test_a_prompt_is_text(prompt):
+    with pytest.raises(UserError, match="The prompt is not text"):
+        request_of("storybook", prompt, False, {})
 
 
 def test_numbers_as_a_browser_sends_them():
@@ -51,7 +69,7 @@ def test_numbers_as_a_browser_sends_them():
 
 
 def test_a_request_is_plain_and_its_prompt_is_not_endless():
-    assert request_of("storybook", "a", 1, {"top_k": 8})["config"]["top_k"] == 8
+    assert request_of("storybook", "a", True, {"top_k": 8})["config"]["top_k"] == 8
     with pytest.raises(UserError, match="20,001 characters; give 20,000"):
         request_of("storybook", "a" * 20_001, False, {})
 

@@ -145,6 +145,11 @@ def test_only_offered_pairs(engine):
     assert engine.offered("") == "storybook"
     with pytest.raises(UserError, match='no pair "gpt" here; there is storybook'):
         engine.offered("gpt")
+    for odd, shown in (({"en": "storybook"}, r'{"en": "storybook"}'), (["storybook"], r'["storybook"]'), (None, "null"), (0, "0"),
+                       ("x" * 99, '"' + "x" * 38 + "…"), ("\n", r'"\n"')):
+        with pytest.raises(UserError) as error:
+            engine.offered(odd)
+        assert str(error.value).startswith(f"There is no pair {shown} here; there is storybook")
 
 
 def test_a_watched_pair_has_read_its_prompt_after_the_first_pass():

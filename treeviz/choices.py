@@ -106,9 +106,9 @@ def config_of(values: dict) -> DecodeConfig:
         if value is None or value == "":
             raise refusal(say("error.blank", name=name, low=low, high=high))
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise refusal(say("error.word", name=name, value=json.dumps(value, ensure_ascii=False)[:40], low=low, high=high))
+            raise refusal(say("error.word", name=name, value=shown(value), low=low, high=high))
         if not low <= value <= high:  # NaN is in no bounds either
-            raise refusal(say("error.bounds", name=name, value=value, low=low, high=high))
+            raise refusal(say("error.bounds", name=name, value=shown(value), low=low, high=high))
         if name not in FRACTIONS and value != int(value):
             raise refusal(say("error.whole", name=name, value=value, low=low, high=high))
     whole = {name: int(value) for name, value in values.items() if name not in FRACTIONS}  # a browser may send 4.0
@@ -121,7 +121,21 @@ def request_of(pair: str, prompt: str, chat: bool, values: dict) -> dict:
         raise refusal(say("error.prompt"))
     if len(prompt) > LONGEST:
         raise refusal(say("error.long", n=len(prompt), most=LONGEST))
-    return {"pair": pair, "prompt": prompt, "chat": bool(chat), "config": config_of(values).to_dict()}
+    if not isinstance(chat, bool):
+        raise refusal(say("error.chat", value=shown(chat)))
+    return {"pair": pair, "prompt": prompt, "chat": chat, "config": config_of(values).to_dict()}
+
+
+def shown(value) -> str:
+    """Whatever a stranger sent in a number's or a name's place, as JSON spells it, on one line and not endless."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # no JSON, or a number of more digits than Python writes
+        text = f"<{type(value).__name__}>"
+    text = text if len(text) <= 40 else text[:39] + "…"
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def _has_gpu(device: str) -> bool:

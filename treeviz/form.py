@@ -86,7 +86,7 @@ class Form:
                           value=examples(name)[0], elem_id="tv-prompt")
         self.ideas = put(gr.Dataset, says={"label": "examples"}, components=["textbox"],
                          samples=[[text] for text in examples(name)], elem_classes="tv-ideas")
-        self.ideas.click(lambda row: row[0], self.ideas, self.prompt, **QUIET)
+        self.ideas.click(lambda row: row[0] if row else gr.skip(), self.ideas, self.prompt, **QUIET)
         self.pair = put(gr.Dropdown, pairs_on_offer(self.source), value=name, filterable=False,
                         says=lambda language, pair: {"label": phrase("pair", language), "info": self._cost(language, pair)})
         self.chat = put(gr.Checkbox, says=_chat_words, **_chat(name))
@@ -139,11 +139,12 @@ class Form:
 
     @staticmethod
     def _choose_tree(pair, preset):
-        return _shape(tree(pair, preset))
+        shape = tree(pair, preset)
+        return _shape(shape) if shape else [gr.skip()] * len(SHAPE)
 
     @staticmethod
     def _name_tree(pair, *numbers):
-        return preset_of(pair, dict(zip(SHAPE, numbers)))
+        return preset_of(str(pair), dict(zip(SHAPE, numbers)))  # as it was typed: a stranger may send anything
 
 
 def heading(key: str) -> Words:

@@ -23,7 +23,7 @@ from core.pairs import PAIRS
 from core.trace import Trace
 
 from . import space
-from .choices import Source, pairs_on_offer
+from .choices import Source, pairs_on_offer, shown
 from .lines import PageLines
 from .phrases import Said, refusal, said_by, say
 from .turns import PULSE
@@ -65,8 +65,8 @@ class Engine:
     def offered(self, name: str) -> str:
         """The name of a pair to load, the page's own where it is "". Raises UserError for one that is not on offer."""
         on_offer = pairs_on_offer(self.source)
-        if name and name not in on_offer:
-            raise refusal(say("error.pair", name=name, pairs=", ".join(on_offer)))
+        if name != "" and name not in on_offer:
+            raise refusal(say("error.pair", name=shown(name), pairs=", ".join(on_offer)))
         return name or self.source.name
 
     def run(self, request: dict, stop: threading.Event) -> Iterator[Update]:

@@ -3,11 +3,13 @@ which language to speak."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import gradio as gr
 
+from core.errors import UserError
 from core.trace import TraceError
 
 from . import charts
@@ -76,12 +78,40 @@ class Options:
     trace: str | None = None    # a file to open with
 
 
+class Page(gr.Blocks):
+    """Blocks that answer values they cannot use with a sentence: gradio answers null, and a traceback in the log."""
+
+    async def preprocess_data(self, block_fn, inputs, *others, **settings):
+        try:
+            if _elsewhere(inputs):
+                raise ValueError
+            return await super().preprocess_data(block_fn, inputs, *others, **settings)
+        except Exception:  # another kind of value, too few of them, a file that nobody brought
+            raise gr.Error(phrase("error.values"), print_exception=False) from None
+
+    async def call_function(self, *others, **settings):
+        try:
+            return await super().call_function(*others, **settings)
+        except gr.Error as error:
+            error.print_exception = False
+            raise
+        except UserError as error:
+            raise gr.Error(str(error), print_exception=False) from None
+
+
+def _elsewhere(value) -> bool:
+    """Is there a file in it that gradio would fetch, from wherever its path says?"""
+    if isinstance(value, dict):
+        return "://" in str(value.get("path", "")) or any(map(_elsewhere, value.values()))
+    return isinstance(value, list) and any(map(_elsewhere, value))
+
+
 def build_page(options: Options) -> gr.Blocks:
     """The Blocks of the whole page. Raises TraceError where the file to open with is not a trace."""
     runs = {run.sentence: run for run in recorded(options.trace)}
     first, opening = _opening(list(runs.values()), options.trace)
     put = Spoken(options.source.name)
-    with gr.Blocks(title="TreeViz", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as demo:
+    with Page(title="TreeViz", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as demo:
         language = gr.Radio(list(LANGUAGES), value="en", visible=False)  # the browser keeps it for whoever asks
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source), put, language)
@@ -118,7 +148,7 @@ def build_page(options: Options) -> gr.Blocks:
 
 def _sentences(runs: dict) -> Words:
     return lambda language, _: {"label": phrase("recorded", language),
-                                "choices": [(run.said[language], name) for name, run in runs.items()]}
+                                "choices": [(run.said.get(language, name), name) for name, run in runs.items()]}
 
 
 def _speak(put: Spoken, view, language, form: Form | None):
@@ -181,10 +211,15 @@ def _open_recorded(runs: dict, upload, choice, view, opened, hidden: dict) -> li
     """A recorded run, chosen from the list, named by a link, or brought as a file."""
 
     def load(file):
+        """The page needs nothing of the file once it has been read, so it is gone then."""
+        path = Path(file["path"] if file else "")
         try:
-            return lines_of_file(file), message("ok", say("opened")), None
+            return lines_of_file(path), message("ok", say("opened")), None
         except TraceError as error:
-            return gr.skip(), message("error", said_by(error, "error.trace")).replace(str(file), Path(file).name), gr.skip()
+            return gr.skip(), message("error", said_by(error, "error.trace")).replace(str(path), path.name), gr.skip()
+        finally:
+            with suppress(OSError):  # no file, and not there any more
+                path.unlink()
 
     def pick(name):
         if name not in runs:
@@ -200,7 +235,8 @@ def _open_recorded(runs: dict, upload, choice, view, opened, hidden: dict) -> li
         name = next((sentence for sentence, run in runs.items() if run.name == wanted), None)
         return (gr.skip(), gr.skip()) if name is None else (pick(name)[0], name)
 
-    return [upload.upload(load, upload, [view, opened, choice], **hidden),
+    # unread, its value is where the file lies, in our own folder; read, gradio leaves an empty file behind for each
+    return [upload.upload(load, upload, [view, opened, choice], preprocess=False, **hidden),
             choice.input(pick, choice, [view, opened], **hidden),
             view.select(follow_link, None, [view, choice], **hidden)]
 

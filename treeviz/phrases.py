@@ -80,15 +80,18 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     # errors
     "error.word": ("{name} is {value}; give a number from {low} to {high:,}.", "{name} 为 {value}；请填 {low} 到 {high:,} 之间的数。"),
     "error.blank": ("{name} is empty; give a number from {low} to {high:,}.", "{name} 是空的；请填 {low} 到 {high:,} 之间的数。"),
-    "error.bounds": ("{name} is {value:g}; give a number from {low} to {high:,}.",
-                     "{name} 为 {value:g}；请填 {low} 到 {high:,} 之间的数。"),
+    "error.bounds": ("{name} is {value}; give a number from {low} to {high:,}.",
+                     "{name} 为 {value}；请填 {low} 到 {high:,} 之间的数。"),
     "error.whole": ("{name} is {value}; give a whole number from {low} to {high:,}.",
                     "{name} 为 {value}；请填 {low} 到 {high:,} 之间的整数。"),
     "error.prompt": ("The prompt is not text; type something to decode.", "提示不是文字；请输入要解码的内容。"),
+    "error.chat": ("chat is {value}; give true or false.", "chat 为 {value}；请填 true 或 false。"),
+    "error.values": ("A value of this request is not of its kind; give text, numbers, true or false, as the README’s API says.",
+                     "此请求中有的值类型不对；请照 README 的 API 一节填写文字、数、true 或 false。"),
     "error.empty": ("The prompt is empty; type something to decode.", "提示是空的；请输入要解码的内容。"),
     "error.long": ("The prompt has {n:,} characters; give {most:,} at most.", "提示有 {n:,} 个字符；最多可以有 {most:,} 个。"),
     "error.line": ("{n} runs are waiting already; try again in a few minutes.", "已有 {n} 个运行在等待；请过几分钟再试。"),
-    "error.pair": ('There is no pair "{name}" here; there is {pairs}.', "这里没有模型对“{name}”；现有 {pairs}。"),
+    "error.pair": ("There is no pair {name} here; there is {pairs}.", "这里没有模型对 {name}；现有 {pairs}。"),
     "error.load": ("{name} could not be loaded ({error}); look at the terminal for more.", "{name} 无法载入（{error}）；详情见终端。"),
     "error.run": ("The run broke off ({error}); try a shorter prompt or a smaller tree, and look at the terminal for more.",
                   "运行中断（{error}）；请换更短的提示或更小的树，详情见终端。"),
@@ -154,7 +157,8 @@ def phrase(key: str, language: str = "en", **values) -> str:
     if values.get("n") == 1 and f"{key}.one" in TEXT:
         key += ".one"
     values = {name: value[language] if isinstance(value, dict) else value for name, value in values.items()}
-    return TEXT[key][LANGUAGES.index(language)].format(**values)
+    place = LANGUAGES.index(language) if language in LANGUAGES else 0  # a stranger may ask for any
+    return TEXT[key][place].format(**values)
 
 
 def say(key: str, **values) -> Said:
