@@ -14,6 +14,7 @@ from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRot
 
 from .cache import KVCache, cache_argument
 from .linear import layer_of, speed_up
+from .rope import without_memory
 from .target import Target
 
 
@@ -34,7 +35,7 @@ class EagleHead(nn.Module):
         self.fc = nn.Linear(2 * config.hidden_size, config.hidden_size, bias=bias)
         self.layers = nn.ModuleList([LlamaDecoderLayer(config, layer_idx=0)])
         self.layers[0].input_layernorm = nn.Identity()
-        self.rotary = LlamaRotaryEmbedding(config)
+        self.rotary = without_memory(LlamaRotaryEmbedding(config))
         self._cache_argument = cache_argument(LlamaDecoderLayer.forward)
         object.__setattr__(self, "embed", embed)  # not registered: it is the target's, and stays out of state_dict
 

@@ -58,7 +58,7 @@ def _frequent(directory: Path, target: Target) -> tuple[int, ...]:
 
 
 def _head_config(raw: dict, target: Target, tensors: dict[str, Tensor]) -> LlamaConfig:
-    """The head's own shape and rotary settings; the rotary table reaches as far as the target's context.
+    """The head's own shape and rotary settings, lengths included; the target's max_position_embeddings where it has none.
 
     The width of an attention head is what its tensors say: configs are often the target's, with the target's width.
     rope_theta comes from the head's config, 10000 where absent, never from the target's (official heads rely on it).
@@ -74,7 +74,8 @@ def _head_config(raw: dict, target: Target, tensors: dict[str, Tensor]) -> Llama
         intermediate_size=int(raw["intermediate_size"]), num_attention_heads=heads,
         num_key_value_heads=int(raw.get("num_key_value_heads") or heads), hidden_act=raw.get("hidden_act", "silu"),
         head_dim=width // heads, rms_norm_eps=float(raw.get("rms_norm_eps", 1e-6)), rope_parameters=rope,
-        max_position_embeddings=target.context,
+        max_position_embeddings=raw.get("max_position_embeddings") or target.model.config.max_position_embeddings,
+        **{key: raw[key] for key in ("original_max_position_embeddings",) if raw.get(key)},  # beside the rope, as Phi-3 has it
     )
     config._attn_implementation = "sdpa"
     return config

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 
 from .corpus import Shard
 from .errors import UserError
+from .rope import placed, without_memory
 
 ANSWER_TEMPERATURES = (0.0, 0.0, 0.3, 0.7, 1.0)  # row r answers at [r % 5]
 QUESTION_TEMPERATURE = 1.0
@@ -127,8 +128,9 @@ class BatchedLlama:
                 block.post_attention_layernorm.weight.detach().to(dtype),
                 cast(mlp.gate_proj, mlp.up_proj), cast(mlp.down_proj)))
         self.norm = model.model.norm.weight.detach().to(dtype)
-        positions = torch.arange(length, device=device)[None]
-        self.cos, self.sin = (t[0].to(dtype) for t in model.model.rotary_emb(self.norm, positions))  # [T, D]
+        rotary = without_memory(model.model.rotary_emb)
+        positions = placed(rotary, torch.arange(length, device=device))
+        self.cos, self.sin = (t[0].to(dtype) for t in rotary(self.norm, positions))  # [T, D]
         shape = (len(self.layers), 2, rows, self.kv_heads, length, self.head_dim)
         self.cache = torch.empty(shape, dtype=dtype, device=device)
 

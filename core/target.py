@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .cache import KVCache, cache_argument
+from .rope import context_of, placed, without_memory
 from .tree import Tree
 
 
@@ -22,10 +23,11 @@ class Target:
         self.model = model.eval()
         config = model.config
         self.hidden_size, self.vocab_size = config.hidden_size, config.vocab_size
-        self.layers, self.context = config.num_hidden_layers, config.max_position_embeddings
+        self.layers, self.context = config.num_hidden_layers, context_of(config)
         self.dtype = model.lm_head.weight.dtype
         self.device = _device_of(model.model.embed_tokens)
         self._cache_argument = cache_argument(model.model.forward)
+        model.model.rotary_emb = self._rotary = without_memory(model.model.rotary_emb)
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for `capacity` rows, each layer's part where the layer lives."""
@@ -34,18 +36,20 @@ class Target:
         devices = [_device_of(layer) for layer in self.model.model.layers]
         return KVCache(devices, config.num_key_value_heads, head_dim, capacity, self.dtype)
 
-    def forward(self, token_ids: Tensor, position_ids: Tensor, mask: Tensor, cache: KVCache) -> Tensor:
+    def forward(self, token_ids: Tensor, position_ids: Tensor, mask: Tensor, cache: KVCache,
+                prompt: int = 0) -> Tensor:
         """Hidden states after the final norm: what the lm_head sees, and the features that the head reads.
 
         token_ids, position_ids [rows]; mask [rows, rows] bool among the new rows, the committed ones are always
-        visible -> [rows, hidden_size]
+        visible; prompt: how long the text is of which these rows are a part, where they are a part of the prompt
+        -> [rows, hidden_size]
         """
         rows = len(token_ids)
         visible = torch.ones(rows, cache.length + rows, dtype=torch.bool)
         visible[:, cache.length :] = mask
         output = self.model.model(
             input_ids=token_ids[None].to(self.device),
-            position_ids=position_ids[None].to(self.device),
+            position_ids=placed(self._rotary, position_ids, prompt).to(self.device),
             attention_mask=visible[None, None].to(self.device),
             use_cache=True,
             **{self._cache_argument: cache},
@@ -65,7 +69,7 @@ class Target:
         """Read the prompt [P] and commit it -> logits after its last token [vocab], features [P, hidden_size]."""
         rows = len(prompt_ids)
         causal = torch.ones(rows, rows, dtype=torch.bool).tril()
-        features = self.forward(prompt_ids, torch.arange(rows), causal, cache)
+        features = self.forward(prompt_ids, torch.arange(rows), causal, cache, prompt=rows)
         cache.commit(rows)
         return self.logits(features[-1:])[0], features
 

@@ -155,12 +155,14 @@ def fresh_head(target, intermediate: int | None = None, kv_heads: int | None = N
 def save_head(head: EagleHead, directory: Path, dtype: torch.dtype = torch.float16) -> None:
     """`config.json` and `model.safetensors` in the official EAGLE-1/2 layout; the embedding stays the target's."""
     directory.mkdir(parents=True, exist_ok=True)
-    config = head.config
+    config, rope = head.config, dict(head.config.rope_parameters)
     same = ("hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads", "hidden_act",
             "rms_norm_eps", "max_position_embeddings", "vocab_size")
     raw = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "bias": head.fc.bias is not None,
            "num_hidden_layers": 1, **{key: getattr(config, key) for key in same},
-           "rope_theta": config.rope_parameters["rope_theta"], "tie_word_embeddings": True}
+           "rope_theta": rope.pop("rope_theta"), "tie_word_embeddings": True}
+    if (kind := rope.pop("rope_type")) != "default":
+        raw["rope_scaling"] = {"type": kind} | rope
     tensors = {name: t.detach().to("cpu", dtype).contiguous() for name, t in head.state_dict().items()}
     save_file(tensors, directory / ".model.safetensors")
     os.replace(directory / ".model.safetensors", directory / "model.safetensors")
