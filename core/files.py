@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pickle
 from pathlib import Path
 
-from transformers.utils import logging as transformers_logging
-
 from .errors import UserError
+
+POINTERS = ((b"version https://git-lfs.github.com/spec/", "Git LFS", "git lfs pull"),  # what a clone leaves in a file's place
+            (b"/annex/objects/", "git-annex", "git annex get ."))
 
 
 class CheckpointError(UserError):
@@ -18,6 +20,7 @@ class CheckpointError(UserError):
 
 def read_json(path: Path) -> dict:
     """A JSON object from a file. Raises CheckpointError."""
+    refuse_stand_in(path)
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -29,9 +32,36 @@ def read_json(path: Path) -> dict:
     return value
 
 
+def refuse_stand_in(path: Path) -> None:
+    """Raises CheckpointError where something else stands in the place of a file: a pointer that a clone left, a link to
+    nothing, a folder, a web page. Any format may be asked for; a path with nothing at it passes."""
+    if path.is_symlink() and not path.exists():
+        where = os.readlink(path)
+        raise CheckpointError(f"{path} is a link to {where}, where nothing is; "
+                              + ("run `git annex get .` in its folder." if "annex" in where else "fetch or copy it again."))
+    if path.is_dir():
+        raise CheckpointError(f"{path} is a folder, where a file of that name belongs; move the file out of it, or give the "
+                              "folder that holds the files themselves.")
+    if not path.is_file():
+        return
+    try:
+        with open(path, "rb") as file:
+            start = file.read(200)
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read ({error.strerror}); see to it that you may read it.") from None
+    for mark, program, command in POINTERS:
+        if start.startswith(mark):
+            raise CheckpointError(f"{path} is a {program} pointer, not the file itself; run `{command}` in its folder, or "
+                                  "fetch it with `hf download`.")
+    if start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
+        raise CheckpointError(f"{path} is a web page, not the file that it is named for; fetch it anew, with `hf download` or "
+                              "from the page's download link.")
+
+
 @contextlib.contextmanager
 def quiet_transformers():
     """transformers prints a table about tensors that do not fit; we raise a sentence instead."""
+    from transformers.utils import logging as transformers_logging
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(transformers_logging.CRITICAL)
     try:
