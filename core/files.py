@@ -12,6 +12,7 @@ from .errors import UserError
 
 POINTERS = ((b"version https://git-lfs.github.com/spec/", "Git LFS", "git lfs pull"),  # what a clone leaves in a file's place
             (b"/annex/objects/", "git-annex", "git annex get ."))
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 class CheckpointError(UserError):
@@ -30,6 +31,58 @@ def read_json(path: Path) -> dict:
     if not isinstance(value, dict):
         raise CheckpointError(f"{path} does not hold a JSON object; copy the checkpoint again.")
     return value
+
+
+def weight_files(directory: Path, what: str, named: str | None = None) -> list[Path]:
+    """The files of a checkpoint's weights, all there: those that transformers takes, safetensors before pickles and one
+    file before shards, or the one that the config names. [] where there are none. Raises CheckpointError.
+
+    what: "target" or "head", for the sentence.
+    """
+    names = [named] if named else [f"{name}{end}" for name in WEIGHTS for end in ("", ".index.json")]
+    there = [directory / name for name in names if os.path.lexists(directory / name)]
+    first = next((path for path in there if path.is_file()), there[0] if there else None)
+    if first is None:
+        return []
+    refuse_stand_in(first)
+    files = _shards(first, what) if first.name.endswith(".index.json") else [first]
+    for path in files:
+        if not os.path.lexists(path):
+            raise CheckpointError(f"The {what} in {called(directory)} lacks {path.name}, which {first.name} names; "
+                                  f"{remedy(directory)}.")
+        refuse_stand_in(path)
+    return files
+
+
+def _shards(index: Path, what: str) -> list[Path]:
+    """The files that an index names. Raises CheckpointError."""
+    try:
+        where = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+        names = sorted({name for name in where if Path(name).name == name})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        names = []
+    if not names:
+        raise CheckpointError(f"The {what} in {called(index.parent)} cannot be loaded: {index.name} does not say under "
+                              "\"weight_map\" which file holds which tensor; copy the checkpoint again.")
+    return [index.with_name(name) for name in names]
+
+
+def hub_id(path: Path) -> str:
+    """owner/name for a folder of the hub's cache (models--owner--name, or a snapshot in it), "" for any other."""
+    path = path.resolve()
+    home = path.parent.parent if path.parent.name == "snapshots" else path
+    return home.name.removeprefix("models--").replace("--", "/", 1) if home.name.startswith("models--") else ""
+
+
+def called(directory: Path) -> str:
+    """What a sentence calls a checkpoint: its hub id where it lies in the hub's cache, else its path."""
+    return hub_id(directory) or str(directory)
+
+
+def remedy(directory: Path) -> str:
+    """How a missing file comes to its place."""
+    name = hub_id(directory)
+    return f"fetch it with `hf download {name}`" if name else "copy that file too, or fetch the whole checkpoint again"
 
 
 def refuse_stand_in(path: Path) -> None:

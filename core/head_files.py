@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from .files import CheckpointError, read_json, reason
+from .files import WEIGHTS, CheckpointError, read_json, reason, weight_files
 
 WRAPPERS = ("module.", "_orig_mod.")  # data-parallel training, torch.compile
 ROTARY = re.compile(r"(^|\.)rotary_emb\.(inv_freq|original_inv_freq|cos_cached|sin_cached)$")  # the config makes them
@@ -35,7 +35,7 @@ def read_head(directory: Path) -> tuple[dict, dict[str, Tensor]]:
     """The config, and the tensors by their official names. Raises CheckpointError."""
     raw = check_head(directory)
     tensors = _read_tensors(directory)
-    if tensors is None:
+    if not tensors:
         refuse_others(directory, raw, _names(directory))
         raise CheckpointError(f"{directory} holds neither model.safetensors nor pytorch_model.bin; give a head's "
                               "directory.")
@@ -85,37 +85,19 @@ def refuse_others(directory: Path, raw: dict, files: Collection[str] = (), tenso
     raise CheckpointError(f"{directory} holds {what}.")
 
 
-def _read_tensors(directory: Path) -> dict[str, Tensor] | None:
-    """All tensors of the folder's weights, one file or shards; None where there are none."""
-    for name, read in (("model.safetensors", load_file), ("pytorch_model.bin", _unpickle)):
-        path, index = directory / name, directory / f"{name}.index.json"
-        if path.is_dir():  # a folder of this name is what zero_to_fp32 leaves, the weights inside
-            return _read_tensors(path)
+def _read_tensors(directory: Path) -> dict[str, Tensor]:
+    """All tensors of the folder's weights, one file or shards; none where there are none."""
+    for name in WEIGHTS:
+        if (directory / name).is_dir():  # a folder of this name is what zero_to_fp32 leaves, the weights inside
+            return _read_tensors(directory / name)
+    tensors = {}
+    for path in weight_files(directory, "head"):
         try:
-            if path.exists():
-                return read(path)
-            if index.exists():
-                tensors = {}
-                for shard in _shards(directory, index):
-                    tensors |= read(shard)
-                return tensors
+            tensors |= load_file(path) if path.suffix == ".safetensors" else _unpickle(path)
         except (SafetensorError, pickle.UnpicklingError, EOFError, RuntimeError, OSError) as error:
-            raise CheckpointError(f"The head's weights in {directory} are truncated or broken ({reason(error)}); copy them "
-                                  "again.") from None
-    return None
-
-
-def _shards(directory: Path, index: Path) -> list[Path]:
-    """The files that an index names, all of them there. Raises CheckpointError."""
-    where = read_json(index).get("weight_map")
-    if not isinstance(where, dict) or not all(isinstance(n, str) and Path(n).name == n for n in where.values()):
-        raise CheckpointError(f"{index} names no files under \"weight_map\"; copy the head again.")
-    shards = [directory / name for name in sorted(set(where.values()))]
-    for shard in shards:
-        if not shard.is_file():
-            raise CheckpointError(f"The head in {directory} lacks {shard.name}, which its index names; copy that file "
-                                  "too.")
-    return shards
+            raise CheckpointError(f"The head's weights in {directory} are truncated or broken ({path.name}: {reason(error)}); "
+                                  "copy them again.") from None
+    return tensors
 
 
 def _unpickle(path: Path) -> dict[str, Tensor]:

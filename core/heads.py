@@ -5,6 +5,7 @@ Every tensor is accounted for: a missing, surplus or misshapen one is refused by
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 
 import torch
@@ -16,6 +17,9 @@ from .files import CheckpointError, quiet_transformers, read_json, reason
 from .head_files import read_head
 from .target import Target
 
+ROPE = ("rope_scaling", "rope_parameters", "rope_theta", "original_max_position_embeddings")
+PADDING = 1024  # tokens: vocabularies are padded to a multiple that is no larger
+
 
 def load_head(directory: Path, target: Target, target_embedding: bool = False) -> EagleHead:
     """An EAGLE-1/2 head for this target. Raises CheckpointError.
@@ -25,7 +29,7 @@ def load_head(directory: Path, target: Target, target_embedding: bool = False) -
     """
     raw, tensors = read_head(directory)
     for key, ours in (("hidden_size", target.hidden_size), ("vocab_size", target.vocab_size)):
-        if key in raw and raw[key] != ours:
+        if key in raw and raw[key] != ours and not (key == "vocab_size" and _may_be_padded(raw[key], ours, tensors)):
             raise CheckpointError(f"The head in {directory} does not fit the target: its {key} is {raw[key]!r}, the target's "
                                   f"is {ours}; use the head that was trained for this target.")
     try:
@@ -42,6 +46,12 @@ def load_head(directory: Path, target: Target, target_embedding: bool = False) -
     head.load_state_dict(tensors)
     head.frequent = _frequent(directory, target)
     return head.requires_grad_(False)
+
+
+def _may_be_padded(theirs, ours: int, tensors: dict[str, Tensor]) -> bool:
+    """Can two vocabularies differ by padding only? With an embedding in the head its rows will tell; without one, the
+    target's may be a little larger: the head reads the target's rows and has none of its own."""
+    return type(theirs) is int and ("embed_tokens.weight" in tensors or 0 < ours - theirs < PADDING)
 
 
 def _frequent(directory: Path, target: Target) -> tuple[int, ...]:
@@ -61,21 +71,20 @@ def _head_config(raw: dict, target: Target, tensors: dict[str, Tensor]) -> Llama
     """The head's own shape and rotary settings, lengths included; the target's max_position_embeddings where it has none.
 
     The width of an attention head is what its tensors say: configs are often the target's, with the target's width.
-    rope_theta comes from the head's config, 10000 where absent, never from the target's (official heads rely on it).
+    rope_theta comes from the head's config, 10000 where absent, never from the target's (official heads rely on it);
+    where it is said twice, transformers' order holds, as for targets: a rope's own parameters before the key beside them.
     """
     heads = int(raw["num_attention_heads"])
     query = tensors.get("layers.0.self_attn.q_proj.weight")
     width = target.hidden_size if query is None or len(query) % heads else len(query)
-    rope = dict(raw.get("rope_scaling") or raw.get("rope_parameters") or {})
-    rope["rope_type"] = rope.pop("type", rope.get("rope_type", "default"))
-    rope["rope_theta"] = float(raw.get("rope_theta") or rope.get("rope_theta") or 10000.0)
+    rope = {key: raw[key] for key in ROPE if raw.get(key) is not None}
     config = LlamaConfig(
         hidden_size=target.hidden_size, vocab_size=target.vocab_size, num_hidden_layers=1,
         intermediate_size=int(raw["intermediate_size"]), num_attention_heads=heads,
         num_key_value_heads=int(raw.get("num_key_value_heads") or heads), hidden_act=raw.get("hidden_act", "silu"),
-        head_dim=width // heads, rms_norm_eps=float(raw.get("rms_norm_eps", 1e-6)), rope_parameters=rope,
+        head_dim=width // heads, rms_norm_eps=float(raw.get("rms_norm_eps", 1e-6)),
         max_position_embeddings=raw.get("max_position_embeddings") or target.model.config.max_position_embeddings,
-        **{key: raw[key] for key in ("original_max_position_embeddings",) if raw.get(key)},  # beside the rope, as Phi-3 has it
+        **deepcopy(rope),  # as it stands there: transformers sorts out what is said twice, or beside the rope as Phi-3 does
     )
     config._attn_implementation = "sdpa"
     return config
@@ -90,6 +99,9 @@ def _adopt_embedding(tensors: dict[str, Tensor], head: EagleHead, target: Target
         return
     own = target.model.model.embed_tokens.weight
     if copy.shape != own.shape:
+        shared = min(len(copy), len(own))
+        if copy.shape[1:] == own.shape[1:] and (target_embedding or _equal_rows(copy[:shared], target) == shared):
+            return  # one of the two vocabularies is padded
         raise CheckpointError(f"The head in {directory} does not fit the target: its embedding is {list(copy.shape)}, the "
                               f"target's is {list(own.shape)}; use the head that was trained for this target.")
     if target_embedding or (equal := _equal_rows(copy, target)) == len(copy):

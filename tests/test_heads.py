@@ -210,3 +210,63 @@ def test_the_page_knows_what_to_say_and_takes_the_targets_where_it_is_told_to(ta
             warnings.simplefilter("ignore", PairWarning)
             list(engine.load(engine.source.name))
         assert words in engine.notes(engine.source.name) and bool(engine.notes(engine.source.name)) == bool(words)
+
+
+# -- a vocabulary that is padded ---------------------------------------------------------------------------------------
+
+
+def padded(target, rows):
+    """The target with rows of nothing behind its vocabulary, in place."""
+    def widen(tensors):
+        for name in ("lm_head.weight", "model.embed_tokens.weight"):
+            tensors[name] = torch.cat([tensors[name], torch.zeros(rows, tensors[name].shape[1])])
+        edit(target, vocab_size=len(tensors["lm_head.weight"]))
+
+    edit_tensors(target, widen)
+
+
+@pytest.mark.parametrize("ours, theirs", [(31, 0), (0, 31), (31, 7)])
+@pytest.mark.parametrize("embedding", [True, False])
+def test_a_padded_vocabulary(target, head, ours, theirs, embedding):
+    """The head's, the target's or both; the head drafts as it would with neither."""
+    plain = generate(load_pair(target, head, device="cpu"), PROMPT, SMALL)
+    own = load_file(target / "model.safetensors")["model.embed_tokens.weight"]
+    padded(target, ours)
+    edit(head, vocab_size=97 + theirs)
+    if embedding:
+        edit_tensors(head, lambda t: t.update({"embed_tokens.weight": torch.cat([own, torch.ones(theirs, 32)])}))
+    elif theirs > ours:  # no rows that could tell what the head's surplus is
+        refused(target, head, "does not fit the target", "vocab_size", str(97 + theirs), str(97 + ours))
+        return
+    if embedding and ours and theirs:  # the 7 rows that both have disagree
+        refused(target, head, "does not fit the target", str([97 + theirs, 32]), str([97 + ours, 32]))
+        return
+    pair = load_pair(target, head, device="cpu")
+    assert pair.head.embed is pair.target.model.model.embed_tokens and not pair.notes
+    assert generate(pair, PROMPT, SMALL) == plain
+
+
+def test_a_vocabulary_of_another_size_is_more_than_padding(target, head, tmp_path):
+    large = make_target(tmp_path / "large", vocab_size=97 + 1024)
+    refused(large, head, "does not fit the target", "vocab_size", "97", "1121")
+
+
+# -- the base of the rope, said twice ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said, base", [
+    ({"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}, "rope_theta": 10000.0}, 500000.0),
+    ({"rope_parameters": {"rope_type": "default"}, "rope_theta": 500000.0}, 500000.0),
+    ({"rope_scaling": {"rope_type": "default", "rope_theta": 2000.0}, "rope_theta": 10000.0}, 2000.0),
+    ({"rope_scaling": {"type": "default", "rope_theta": 2000.0}, "rope_parameters": {"rope_theta": 3.0}}, 2000.0),
+])
+def test_a_base_said_twice_is_read_in_transformers_order(target, head, said, base):
+    """In heads and in targets, whose own reading by transformers is the witness."""
+    for folder in (target, head):
+        edit(folder, rope_parameters=None)
+        edit(folder, **said)
+    pair = load_pair(target, head, device="cpu")
+    witness = LlamaForCausalLM.from_pretrained(target).model.rotary_emb.inv_freq
+    torch.testing.assert_close(witness, base ** -(torch.arange(0, 8, 2) / 8))
+    assert torch.equal(pair.head.rotary.inv_freq, witness)
+    assert torch.equal(pair.target.model.model.rotary_emb.inv_freq, witness)

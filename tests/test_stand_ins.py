@@ -1,0 +1,57 @@
+"""Something else in a file's place: what a clone leaves, a link to nothing, a folder, a web page."""
+
+import json
+
+import pytest
+import torch
+from pair_files import copy_of_head, copy_of_target, refused, whole_pair
+from safetensors.torch import load_file
+
+whole = pytest.fixture(scope="module", name="whole")(whole_pair)
+target = pytest.fixture(name="target")(copy_of_target)
+head = pytest.fixture(name="head")(copy_of_head)
+
+LFS = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 4976698672\n"
+ANNEX = "/annex/objects/SHA256E-s4976698672--0123.safetensors\n"
+PAGE = "\n<!DOCTYPE html><html><body>Please log in.</body></html>"
+
+
+def only_weights(directory, name):
+    """The same weights under another name of transformers', as one file or behind an index -> the file that holds them."""
+    tensors = load_file(directory / "model.safetensors")
+    file, index = (name.removesuffix(".index.json"), name.endswith(".index.json"))
+    if not file.endswith(".safetensors"):
+        torch.save(tensors, directory / file)
+        (directory / "model.safetensors").unlink()
+    if index:
+        shard = (directory / file).rename(directory / file.replace(".", "-00001-of-00001."))
+        (directory / name).write_text(json.dumps({"weight_map": dict.fromkeys(tensors, shard.name)}))
+        return shard
+    return directory / file
+
+
+@pytest.mark.parametrize("what", ["head"])
+@pytest.mark.parametrize("name", [f"{file}{end}" for file in ("model.safetensors", "pytorch_model.bin")
+                                  for end in ("", ".index.json")])
+@pytest.mark.parametrize("content, words", [(LFS, ("Git LFS pointer", "run `git lfs pull`")),
+                                            (ANNEX, ("git-annex pointer", "git annex get")),
+                                            (PAGE, ("a web page", "hf download"))])
+def test_weights(target, head, what, name, content, words):
+    path = only_weights({"target": target, "head": head}[what], name)
+    path.write_text(content)
+    refused(target, head, str(path), *words)
+
+
+@pytest.mark.parametrize("what", ["target", "head"])
+def test_a_config(target, head, what):
+    path = {"target": target, "head": head}[what] / "config.json"
+    path.write_text(LFS)
+    refused(target, head, str(path), "Git LFS pointer", "git lfs pull")
+
+
+@pytest.mark.parametrize("what", ["head"])
+def test_a_link_to_nothing(target, head, what):
+    path = {"target": target, "head": head}[what] / "model.safetensors"
+    path.unlink()
+    path.symlink_to("../../blobs/0123")
+    refused(target, head, str(path), "a link to ../../blobs/0123, where nothing is", "fetch or copy it again")
