@@ -7,9 +7,20 @@ context, is `top_k` within its vocabulary) is checked where the pair is known, i
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import asdict, dataclass, fields
 
 from .errors import UserError
+
+MOST = 2**64 - 1  # of any whole number here: a seed may be that large
+
+
+def brief(value: object) -> str:
+    """A value as it stands in a sentence: however long, a few dozen characters of it."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python writes no number of thousands of digits
+        return "a number of thousands of digits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +58,14 @@ class DecodeConfig:
         for name in ("top_k", "depth", "total_tokens", "max_new_tokens", "sample_top_k", "seed", "draft_vocab"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise UserError(f"{name} is {value!r}; give a whole number.")
+                raise UserError(f"{name} is {brief(value)}; give a whole number.")
+            if value > MOST:
+                raise UserError(f"{name} is {brief(value)}; give {MOST} or less.")
         for name, least in (("top_k", 1), ("depth", 0), ("total_tokens", 1), ("max_new_tokens", 1),
                             ("sample_top_k", 0), ("seed", 0), ("draft_vocab", 0)):
             value = getattr(self, name)
             if value < least:
-                raise UserError(f"{name} is {value}; give {least} or more.")
+                raise UserError(f"{name} is {brief(value)}; give {least} or more.")
         if self.total_tokens > self.candidates:
             raise UserError(
                 f"total_tokens is {self.total_tokens}, but top_k {self.top_k} and depth {self.depth} give only "
@@ -64,16 +77,21 @@ class DecodeConfig:
                             "(all tokens) or more.")
         for name in ("temperature", "top_p"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                raise UserError(f"{name} is {value!r}; give a finite number.")
-            object.__setattr__(self, name, float(value))
+            try:
+                number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
+            except OverflowError:  # a whole number of hundreds of digits
+                number = math.inf
+            if not math.isfinite(number):
+                raise UserError(f"{name} is {brief(value)}; give a finite number.")
+            object.__setattr__(self, name, number)
         if self.temperature < 0:
             raise UserError(f"temperature is {self.temperature}; give 0 (greedy) or a positive number.")
         if not 0 < self.top_p <= 1:
             raise UserError(f"top_p is {self.top_p}; give a number above 0 and at most 1 (1 keeps every token).")
         stops = self.stop_ids
-        if not isinstance(stops, (list, tuple)) or any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in stops):
-            raise UserError(f"stop_ids is {stops!r}; give a list of token ids, whole numbers of 0 or more.")
+        if not isinstance(stops, (list, tuple)) or any(
+                isinstance(i, bool) or not isinstance(i, int) or not 0 <= i <= MOST for i in stops):
+            raise UserError(f"stop_ids is {brief(stops)}; give a list of token ids, whole numbers of 0 or more.")
         object.__setattr__(self, "stop_ids", tuple(stops))
 
     @property
@@ -99,7 +117,7 @@ class DecodeConfig:
         """The inverse of `to_dict`: every field, and no other. Raises UserError."""
         names = {f.name for f in fields(cls)}
         for name in sorted(names ^ set(values), key=str):
-            raise UserError(f"the field {name!r} is {'missing' if name in names else 'unknown'} in config.")
+            raise UserError(f"the field {brief(name)} is {'missing' if name in names else 'unknown'} in config.")
         return cls(**values)
 
 

@@ -158,7 +158,9 @@ class TraceBuilder:
 
     def cancel(self) -> str:
         """End a run that will not finish by itself; returns its footer line."""
-        return self._finish(finish_cancelled(self.document, self._emitted))
+        run, rounds = self.document, self.document["rounds"]
+        return self._finish(finish_cancelled(run["config"], run["vocabulary"], self._emitted,
+                                             [r["accept"]["length"] for r in rounds], [r["seconds"] for r in rounds]))
 
     def set_check(self, check: dict) -> None:
         """Record the comparison with plain decoding, which is made after the run."""

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 NO_CHECK = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding"}
+
+
+def by_depth(lengths: list[int], layers: int) -> list[int]:
+    """How many rounds accepted at least 1, 2, ... `layers` drafted tokens."""
+    reached = Counter(lengths)
+    counts = [len(lengths) - reached[0]]
+    for depth in range(1, layers):
+        counts.append(counts[-1] - reached[depth])
+    return counts[:layers]
 
 
 def summarise(lengths: list[int], depth: int, new_tokens: int, seconds: list[dict], prefill: float | None) -> dict:
@@ -14,40 +25,23 @@ def summarise(lengths: list[int], depth: int, new_tokens: int, seconds: list[dic
         "rounds": rounds,
         "new_tokens": new_tokens,
         "tau": sum(n + 1 for n in lengths) / rounds if rounds else 0.0,
-        "accepted_by_depth": [sum(n > i for n in lengths) for i in range(depth + 1)],
+        "accepted_by_depth": by_depth(lengths, depth + 1),
         "seconds": ({} if prefill is None else {"prefill": prefill}) | totals,
         "target_forwards": rounds + 1,  # one a round, and the prefill
         "head_forwards": rounds * (depth + 1),
     }
 
 
-def finish_cancelled(document: dict, emitted: list[int] | None = None) -> dict:
-    """Output, summary and check for a document whose run did not come to its end.
-
-    emitted: the output so far where the caller saw it; a file alone does not tell which ids end a sequence.
-    """
-    rounds = document["rounds"]
-    try:
-        config, words = document["config"], document["vocabulary"]
-        ids = _emitted([token for r in rounds for token in _committed(r)], config) if emitted is None else emitted
-        depth = config.get("depth", 0)
-        text = b"".join(bytes.fromhex(w["bytes"]) if w.get("bytes") else w["text"].encode()
-                        for w in (words[str(i)] for i in ids) if not w["special"]).decode(errors="replace")
-        summary = summarise([r["accept"]["length"] for r in rounds], depth, len(ids),
-                            [r["seconds"] for r in rounds], None)
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        raise ValueError(f"the file ends before its footer and its rounds do not hold together ({error!r})") from None
-    return {"output": {"token_ids": ids, "text": text, "finish_reason": "cancelled"}, "summary": summary,
-            "check": dict(NO_CHECK)}
+def finish_cancelled(config: dict, words: dict, ids: list[int], lengths: list[int], seconds: list[dict]) -> dict:
+    """Output, summary and check of a run that did not come to its end, having emitted `ids`, whose `words` are there."""
+    said = (words[str(i)] for i in ids)
+    text = b"".join(bytes.fromhex(w["bytes"]) if w.get("bytes") else w["text"].encode() for w in said if not w["special"])
+    return {"output": {"token_ids": ids, "text": text.decode(errors="replace"), "finish_reason": "cancelled"},
+            "summary": summarise(lengths, config["depth"], len(ids), seconds, None), "check": dict(NO_CHECK)}
 
 
-def _emitted(ids: list[int], config: dict) -> list[int]:
+def emitted(ids: list[int], config: dict) -> list[int]:
     """Of the committed ids, those that the run may emit: its last round may have reached past its end."""
-    stops = set(config.get("stop_ids", ()))
-    ids = ids[: config.get("max_new_tokens", 128)]
+    stops = set(config["stop_ids"])
+    ids = ids[: config["max_new_tokens"]]
     return ids[: next((place for place, token in enumerate(ids, start=1) if token in stops), len(ids))]
-
-
-def _committed(r: dict) -> list[int]:
-    tree, token = r["tree"], r["candidates"]["token"]
-    return [r["root"] if row == 0 else token[tree["candidate"][row] - 1] for row in r["accept"]["path"]]

@@ -10,20 +10,24 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import zlib
+import re
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from .config import DecodeConfig
-from .trace_lines import FORMAT, TraceError, join_lines, split_lines
+from .config import DecodeConfig, brief
+from .summary import emitted, finish_cancelled
+from .trace_bytes import read_text
+from .trace_lines import FORMAT, LINE, TraceError, broken, footer_line, header_line, later_lines, round_line
 from .trace_parts import Check, Output, Pair, Part, Producer, Prompt, Round, Summary, TokenText
 from .trace_rules import check_run
 
 SCHEMA_VERSION = 1
-MAX_BYTES = 256 * 2**20  # of unpacked text; a longer "trace" is a mistake or an attack
+MAX_DEPTH = 100_000  # of a tree in a trace: a run cut off before its first round has nothing else that says how deep
+BEGIN = re.compile("[\ufeff \r\n\t]*")
 
 CREATED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
 
@@ -37,11 +41,14 @@ def _moment(text: str) -> str:
 
 
 def _known_config(values: dict) -> dict:
-    return DecodeConfig.from_dict(values).to_dict()
+    config = DecodeConfig.from_dict(values)
+    if config.depth > MAX_DEPTH:
+        raise ValueError(f"depth is {config.depth}; no tree is deeper than {MAX_DEPTH:,}")
+    return config.to_dict()
 
 
-class Trace(Part):
-    """A whole run. Build one with `TraceBuilder` from events, or `Trace.load` from a file."""
+class Header(Part):
+    """What is known when a run begins: the first of its lines."""
 
     format: Literal["eagle2-trace"]
     schema_version: Literal[1]
@@ -50,7 +57,15 @@ class Trace(Part):
     pair: Pair
     config: Annotated[dict, AfterValidator(_known_config)]
     prompt: Prompt
-    vocabulary: dict[Annotated[str, Field(pattern=r"^(0|[1-9][0-9]*)$")], TokenText]
+    vocabulary: dict[Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,15})$")], TokenText]
+
+    def token(self, token_id: int) -> TokenText:
+        return self.vocabulary[str(token_id)]
+
+
+class Trace(Header):
+    """A whole run. Build one with `TraceBuilder` from events, or `Trace.load` from a file."""
+
     rounds: list[Round]
     output: Output
     summary: Summary
@@ -60,9 +75,6 @@ class Trace(Part):
     def _rounds_agree(self):
         check_run(self)
         return self
-
-    def token(self, token_id: int) -> TokenText:
-        return self.vocabulary[str(token_id)]
 
     def to_dict(self) -> dict:
         """The document as plain JSON values."""
@@ -74,37 +86,46 @@ class Trace(Part):
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise TraceError(f'This is not an EAGLE-2 trace: its field "format" should be "{FORMAT}".')
         _check_version(document)
-        try:
-            return cls.model_validate(document)
-        except ValidationError as error:
-            raise TraceError(_sentence(error)) from None
+        return _validated(cls, document)
 
     # -- the two spellings -----------------------------------------------------------------------------------------
 
-    def to_lines(self) -> str:
+    def lines(self) -> Iterator[str]:
         """The JSON-lines spelling: a header, a line per round with the words it brings, a footer."""
-        return "".join(split_lines(self.to_dict()))
+        header = self.model_dump(mode="json", exclude={"rounds"})
+        words = header.pop("vocabulary")
+        new = {str(i) for i in self.prompt.token_ids}
+        yield header_line(header | {"vocabulary": {i: words.pop(i) for i in [*words] if i in new}})
+        for r in self.rounds:
+            yield round_line(r.model_dump_json(), {i: words.pop(i) for i in map(str, r.token_ids) if i in words})
+        yield footer_line(header, words)
+
+    def to_lines(self) -> str:
+        """All the lines as one string."""
+        return "".join(self.lines())
 
     @classmethod
     def from_text(cls, text: str) -> Trace:
         """Either spelling, told apart by what the first line holds. Raises TraceError."""
         try:
-            first, _, rest = text.lstrip("\ufeff \r\n\t").partition("\n")
+            start = BEGIN.match(text).end()
+            end = text.find("\n", start) + 1 or len(text)
             try:
-                head = json.loads(first)
+                first = json.loads(text[start:end])
             except json.JSONDecodeError:
-                return cls.from_dict(json.loads(text))  # a document spread over lines
-            if isinstance(head, dict) and "rounds" not in head and head.get("format") == FORMAT:
-                _check_version(head)
-                return cls.from_dict(join_lines(head, rest))
-            if rest.strip():
+                return cls.from_dict(json.loads(text[start:]))  # a document spread over lines
+            if isinstance(first, dict) and "rounds" not in first and first.get("format") == FORMAT:
+                _check_version(first)
+                return cls._from_lines(first, later_lines(text, end))
+            if LINE.search(text, end):
                 raise TraceError("This is not an EAGLE-2 trace: text follows the end of the document.")
-            return cls.from_dict(head)
+            return cls.from_dict(first)
         except json.JSONDecodeError as error:
-            raise TraceError(f"This is not JSON (line {error.lineno}, column {error.colno}: {error.msg}), "
-                             "so not an EAGLE-2 trace.") from None
+            raise broken(text, error) from None
         except RecursionError:
             raise TraceError("This is not an EAGLE-2 trace: its values are nested too deeply.") from None
+        except MemoryError:
+            raise TraceError("This trace does not fit into the memory; open a shorter one.") from None
         except ValueError as error:
             if isinstance(error, TraceError):
                 raise
@@ -112,25 +133,25 @@ class Trace(Part):
                              "again.") from None  # the one thing that Python's JSON reader refuses besides bad JSON
 
     @classmethod
+    def _from_lines(cls, head: dict, later: Iterator[dict]) -> Trace:
+        """Line by line: what is not sound is refused before the next is read. Without a footer, a run was cancelled."""
+        if lacks := next((name for name in Header.model_fields if name not in head), None):
+            raise TraceError(f"This is not a sound EAGLE-2 trace: its first line has no {lacks}.")
+        _validated(Header, head)
+        words, rounds, footer = head["vocabulary"], [], None
+        for part in later:
+            words |= part.pop("vocabulary")
+            if "round" in part:
+                rounds.append(_validated(Round, part["round"], f"rounds[{len(rounds)}]"))
+            else:
+                footer = part
+        head |= {"vocabulary": words}
+        return _validated(cls, head | {"rounds": rounds} | (footer or _cancelled(_validated(Header, head), rounds)))
+
+    @classmethod
     def load(cls, path: str | os.PathLike) -> Trace:
         """Read `.json`, `.json.gz` or `.jsonl` (told apart by content). Raises TraceError, also for a missing file."""
-        try:
-            with open(path, "rb") as file:
-                raw = file.read(MAX_BYTES + 1)
-            if raw[:2] == b"\x1f\x8b":
-                unpacker = zlib.decompressobj(wbits=31)
-                raw = unpacker.decompress(raw, MAX_BYTES + 1)
-                if len(raw) <= MAX_BYTES and not unpacker.eof:
-                    raise TraceError(f"{path} is cut short: its gzip stream does not end; copy the file again.")
-            if len(raw) > MAX_BYTES:
-                raise TraceError(f"{path} holds more than {MAX_BYTES // 2**20} MiB; no trace is that long.")
-            return cls.from_text(raw.decode("utf-8"))
-        except OSError as error:
-            raise TraceError(f"Cannot read {path}: {error.strerror or error}.") from None
-        except zlib.error as error:
-            raise TraceError(f"{path} is not a readable gzip file ({error}); copy it again.") from None
-        except UnicodeDecodeError:
-            raise TraceError(f"{path} is not UTF-8 text, so not an EAGLE-2 trace.") from None
+        return cls.from_text(read_text(path))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the spelling that the name asks for (`.jsonl` lines, else one document; `.gz` packs). Raises OSError.
@@ -154,16 +175,33 @@ class Trace(Part):
 def _check_version(document: dict) -> None:
     version = document.get("schema_version")
     if version != SCHEMA_VERSION or isinstance(version, bool):
-        raise TraceError(f"schema_version is {version!r}, this program reads version {SCHEMA_VERSION}: "
+        raise TraceError(f"schema_version is {brief(version)}, this program reads version {SCHEMA_VERSION}: "
                          "record the run again, or use the version of TreeViz that wrote it.")
 
 
-def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ""
+def _cancelled(header: Header, rounds: list[Round]) -> dict:
+    """The footer of a run whose file ends before it. A file alone does not tell which ids end a sequence."""
+    ids = emitted([token for r in rounds for token in r.committed], header.config)
+    try:
+        words = {str(i): header.token(i).model_dump() for i in ids}
+    except KeyError as error:
+        raise TraceError(f"This is not a sound EAGLE-2 trace: its rounds name token {error.args[0]}, which vocabulary "
+                         "lacks.") from None
+    return finish_cancelled(header.config, words, ids, [r.accept.length for r in rounds],
+                            [r.seconds.model_dump() for r in rounds])
+
+
+def _validated(kind: type[Part], values: object, place: str = ""):
+    """An instance of `kind`. Raises TraceError: one sentence about the first field that is not sound."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
     for step in first["loc"]:
         if step == "[key]":
             continue
-        where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else str(step)
+        name = step if isinstance(step, str) and len(step) <= 40 and step.isprintable() else brief(step)
+        place += f"[{name}]" if isinstance(step, int) else f".{name}" if place else name
     what = first["msg"].removeprefix("Value error, ")
-    return f"This is not a sound EAGLE-2 trace: {where + ': ' if where else ''}{what[:1].lower() + what[1:].rstrip('.')}."
+    raise TraceError(f"This is not a sound EAGLE-2 trace: {place + ': ' if place else ''}"
+                     f"{what[:1].lower() + what[1:].rstrip('.')}.")

@@ -7,10 +7,12 @@ where a run can be interrupted.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
+from pydantic_core import from_json
+
 from .errors import UserError
-from .summary import finish_cancelled
 
 
 class TraceError(UserError):
@@ -20,6 +22,7 @@ class TraceError(UserError):
 FORMAT = "eagle2-trace"
 HEADER_FIELDS = ("format", "schema_version", "created", "producer", "pair", "config", "prompt", "vocabulary")
 FOOTER_FIELDS = ("output", "summary", "check")
+LINE = re.compile(r"[^ \t\r\n][^\n]*")  # of those that are not blank
 
 
 def _line(value: dict) -> str:
@@ -31,8 +34,10 @@ def header_line(document: dict) -> str:
     return _line({name: document[name] for name in HEADER_FIELDS})
 
 
-def round_line(round_: dict, vocabulary: dict) -> str:
-    """A round as one line, with the vocabulary entries that no line before it had."""
+def round_line(round_: dict | str, vocabulary: dict) -> str:
+    """A round, also one that is JSON already, as one line, with the vocabulary entries that no line before it had."""
+    if isinstance(round_, str):
+        return f'{{"round":{round_},{_line({"vocabulary": vocabulary})[1:]}'
     return _line({"round": round_, "vocabulary": vocabulary})
 
 
@@ -41,53 +46,43 @@ def footer_line(document: dict, vocabulary: dict) -> str:
     return _line({name: document[name] for name in FOOTER_FIELDS} | {"vocabulary": vocabulary})
 
 
-def split_lines(document: dict) -> Iterator[str]:
-    """The lines that spell a document."""
-    words = document["vocabulary"]
-    seen = {str(i) for i in document["prompt"]["token_ids"]}
-    yield header_line(document | {"vocabulary": {i: words[i] for i in words if i in seen}})
-    for round_ in document["rounds"]:
-        new = {str(i): words[str(i)] for i in round_ids(round_) if str(i) not in seen}
-        seen |= set(new)
-        yield round_line(round_, new)
-    yield footer_line(document, {i: word for i, word in words.items() if i not in seen})
-
-
-def round_ids(round_: dict) -> dict[int, None]:
-    """Every token id that a round (as plain JSON values) mentions, in order of appearance."""
-    target = round_["target"]
-    tops = (i for row in target["top"] for i, _ in row)
-    return dict.fromkeys([round_["root"], *round_["candidates"]["token"], *target["argmax"], *tops,
-                          round_["accept"]["bonus"]])
-
-
-def join_lines(head: dict, rest: str) -> dict:
-    """The document that the lines spell. A run that was cut off (no footer) counts as cancelled."""
-    for name in HEADER_FIELDS:
-        if name not in head:
-            raise TraceError(f"This is not a sound EAGLE-2 trace: its first line has no {name}.")
-    document = head | {"vocabulary": dict(head.get("vocabulary") or {}), "rounds": []}
-    lines = rest.split("\n")
-    for number, line in enumerate(lines, start=2):
-        if not line.strip():
-            continue
-        if "output" in document:
-            raise TraceError(f"This is not a sound EAGLE-2 trace: line {number} follows the footer.")
+def later_lines(text: str, start: int) -> Iterator[dict]:
+    """The lines after the header, which ends at `start`: rounds, then perhaps the footer. A last line that is not whole
+    is left out: the writer was stopped in it. Raises TraceError, and what Python's JSON reader raises."""
+    ended = False
+    for match in LINE.finditer(text, start):
+        if ended:
+            raise _of_line(text, match, "follows the footer")
         try:
-            part = json.loads(line)
+            part = json.loads(match.group())
         except json.JSONDecodeError:
-            if number == len(lines) + 1 and not rest.endswith("\n"):
-                break  # the writer was stopped in the middle of its last line
-            raise TraceError(f"This is not a sound EAGLE-2 trace: line {number} is not JSON.") from None
-        if isinstance(part, dict) and set(part) == {"round", "vocabulary"} and isinstance(part["vocabulary"], dict):
-            document["rounds"].append(part["round"])
-            document["vocabulary"].update(part["vocabulary"])
-        elif isinstance(part, dict) and set(part) == {*FOOTER_FIELDS, "vocabulary"} and isinstance(
-                part["vocabulary"], dict):
-            document["vocabulary"].update(part.pop("vocabulary"))
-            document.update(part)
-        else:
-            raise TraceError(f"This is not a sound EAGLE-2 trace: line {number} is neither a round nor the footer.")
-    if "output" not in document:
-        document.update(finish_cancelled(document))
-    return document
+            if match.end() == len(text):
+                return
+            raise _of_line(text, match, "is not JSON") from None
+        words = part.get("vocabulary") if isinstance(part, dict) else None
+        ended = isinstance(words, dict) and part.keys() == {*FOOTER_FIELDS, "vocabulary"}
+        if not ended and not (isinstance(words, dict) and part.keys() == {"round", "vocabulary"}):
+            raise _of_line(text, match, "is neither a round nor the footer")
+        yield part
+
+
+def _of_line(text: str, match: re.Match, what: str) -> TraceError:
+    number = text.count("\n", 0, match.start()) + 1
+    return TraceError(f"This is not a sound EAGLE-2 trace: line {number} {what}.")
+
+
+def broken(text: str, error: json.JSONDecodeError) -> TraceError:
+    """What to say of text that is not JSON: perhaps it is the beginning of a trace, and the rest was cut off."""
+    if not text.strip("\ufeff \t\r\n"):
+        return TraceError("This is not JSON but an empty file, so not an EAGLE-2 trace; record the run again.")
+    if error.msg.startswith("Extra data"):
+        return TraceError("This is not an EAGLE-2 trace: text follows the end of the document; keep each run in a file of "
+                          "its own.")
+    try:
+        begun = from_json(text.removesuffix("\ufffd"), allow_partial=True)
+    except ValueError:
+        begun = None
+    if isinstance(begun, dict) and begun.get("format", FORMAT) == FORMAT:
+        where = "its rounds" if "rounds" in begun else "its header, before the first round"
+        return TraceError(f"This EAGLE-2 trace was cut off inside {where}; copy the file again, or record the run again.")
+    return TraceError(f"This is not JSON (line {error.lineno}, column {error.colno}: {error.msg}), so not an EAGLE-2 trace.")

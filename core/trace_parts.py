@@ -12,7 +12,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from .trace_rules import check_round
 
-Id = Annotated[int, Field(ge=0)]
+MOST = 2**53 - 1  # of whole numbers: so far, a browser counts as we do
+Id = Annotated[int, Field(ge=0, le=MOST)]
 Seconds = Annotated[float, Field(ge=0)]
 Probability = Annotated[float, Field(ge=0, le=1 + 1e-6)]
 IdAndProbability = Annotated[tuple[Id, Probability], Field(strict=False)]  # JSON has no tuples
@@ -47,9 +48,9 @@ class Pair(Part):
     draft: Text
     device: Text
     dtype: Text
-    vocab_size: Annotated[int, Field(ge=1)]
-    hidden_size: Annotated[int, Field(ge=1)]
-    num_hidden_layers: Annotated[int, Field(ge=1)]
+    vocab_size: Annotated[int, Field(ge=1, le=MOST)]
+    hidden_size: Annotated[int, Field(ge=1, le=MOST)]
+    num_hidden_layers: Annotated[int, Field(ge=1, le=MOST)]
 
 
 class Prompt(Part):
@@ -86,11 +87,11 @@ class Tree(Part):
     """Columns over the flattened tree, root first. A mask row holds its bits in column order, packed into bytes."""
 
     candidate: list[Id]
-    parent: list[Annotated[int, Field(ge=-1)]]
+    parent: list[Annotated[int, Field(ge=-1, le=MOST)]]
     depth: list[Id]
     position_ids: list[Id]
     mask: list[Hex]
-    retrieve_indices: list[list[Annotated[int, Field(ge=-1)]]]
+    retrieve_indices: list[list[Annotated[int, Field(ge=-1, le=MOST)]]]
     cutoff: Annotated[float, Field(le=0)]
 
 
@@ -140,7 +141,7 @@ class RoundSeconds(Part):
 
 class Round(Part):
     index: Id
-    prefix_length: Annotated[int, Field(ge=1)]
+    prefix_length: Annotated[int, Field(ge=1, le=MOST)]
     root: Id
     candidates: Candidates
     layers: list[Layer]
@@ -159,6 +160,12 @@ class Round(Part):
     def tokens(self) -> list[int]:
         """The flat tree's token ids, root first."""
         return [self.root] + [self.candidates.token[c - 1] for c in self.tree.candidate[1:]]
+
+    @property
+    def token_ids(self) -> dict[int, None]:
+        """Every token id that the round mentions, in order of appearance."""
+        tops = (token for row in self.target.top for token, _ in row)
+        return dict.fromkeys([self.root, *self.candidates.token, *self.target.argmax, *tops, self.accept.bonus])
 
     @property
     def committed(self) -> list[int]:

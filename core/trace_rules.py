@@ -7,6 +7,11 @@ Each rule raises ValueError with the field's name in the sentence. They are the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+
+import numpy as np
+
+from .summary import by_depth
 
 SCORE_TOLERANCE = 1e-3  # scores are written with six digits; half-precision heads add float32 rounding
 
@@ -14,6 +19,12 @@ SCORE_TOLERANCE = 1e-3  # scores are written with six digits; half-precision hea
 def _need(condition: bool, field: str, sentence: str) -> None:
     if not condition:
         raise ValueError(f"{field} {sentence}")
+
+
+def _each(sound: np.ndarray, field: str, sentence: Callable[[int], str]) -> None:
+    """Of a column: every entry, else the sentence about the first that is not sound."""
+    if not sound.all():
+        raise ValueError(f"{field} {sentence(int(sound.argmin()))}")
 
 
 def _same_length(part, name: str, fields: tuple[str, ...]) -> int:
@@ -42,14 +53,17 @@ def _check_candidates(r) -> None:
     c = r.candidates
     count = _same_length(c, "candidates", ("token", "parent", "layer", "log_prob", "score"))
     _need(count > 0, "candidates.token", "is empty")
-    for i in range(count):
-        parent = c.parent[i]
-        _need(parent <= i, "candidates.parent", f"of candidate {i + 1} is {parent}; a parent comes before its child")
-        layer, score = (c.layer[parent - 1] + 1, c.score[parent - 1]) if parent else (0, 0.0)
-        _need(c.layer[i] == layer, "candidates.layer", f"of candidate {i + 1} is {c.layer[i]}, its parent says {layer}")
-        _need(i == 0 or c.layer[i] >= c.layer[i - 1], "candidates.layer", f"falls at candidate {i + 1}")
-        _need(abs(score + c.log_prob[i] - c.score[i]) <= SCORE_TOLERANCE + 1e-5 * abs(c.score[i]), "candidates.score",
-              f"of candidate {i + 1} is {c.score[i]}, not its parent's score plus its candidates.log_prob")
+    parent, layer, log_prob, score = (np.array(x) for x in (c.parent, c.layer, c.log_prob, c.score))
+    _each(parent <= np.arange(count), "candidates.parent",
+          lambda i: f"of candidate {i + 1} is {c.parent[i]}; a parent comes before its child")
+    _each(layer == np.where(parent > 0, layer[parent - 1] + 1, 0), "candidates.layer",
+          lambda i: f"of candidate {i + 1} is {c.layer[i]}, its parent says otherwise")
+    _each(layer[1:] >= layer[:-1], "candidates.layer", lambda i: f"falls at candidate {i + 2}")
+    with np.errstate(all="ignore"):  # what overflows is refused
+        off = np.abs(np.where(parent > 0, score[parent - 1], 0.0) + log_prob - score)
+        near = off <= SCORE_TOLERANCE + 1e-5 * np.abs(score)
+    _each(near, "candidates.score",
+          lambda i: f"of candidate {i + 1} is {c.score[i]}, not its parent's score plus its candidates.log_prob")
 
 
 def _check_layers(r) -> None:
@@ -74,26 +88,36 @@ def _check_tree(r) -> int:
     rows = _same_length(t, "tree", ("candidate", "parent", "depth", "position_ids", "mask"))
     _need(rows > 1 and t.candidate[0] == 0 and t.parent[0] == -1 and t.depth[0] == 0, "tree.candidate",
           "does not start with the root (candidate 0, parent -1, depth 0)")
-    row_of = {0: 0}
-    digits = 2 * -(-rows // 8)
-    for i in range(rows):
-        _need(len(t.mask[i]) == digits, "tree.mask", f"row {i} has {len(t.mask[i])} hex digits where {digits} belong")
-        bits = int(t.mask[i], 16) >> (digits * 4 - rows)
-        _need(int(t.mask[i], 16) == bits << (digits * 4 - rows), "tree.mask", f"row {i} has bits beyond the tree")
-        _need(bits >> (rows - 1 - i) & 1 and bits >> (rows - 1), "tree.mask", f"row {i} cannot see itself and the root")
-        _need(not bits & ((1 << (rows - 1 - i)) - 1), "tree.mask", f"row {i} looks at a later row")
-        if i:
-            j = t.candidate[i]
-            _need(t.candidate[i - 1] < j <= len(c.token), "tree.candidate", f"of row {i} is {j}, out of order or range")
-            _need(t.parent[i] == row_of.get(c.parent[j - 1]), "tree.parent",
-                  f"of row {i} is {t.parent[i]}, not the row of its candidate's parent")
-            _need(t.depth[i] == c.layer[j - 1] + 1, "tree.depth", f"of row {i} is {t.depth[i]}, its layer says otherwise")
-            row_of[j] = i
-        _need(t.position_ids[i] == r.prefix_length + t.depth[i], "tree.position_ids",
-              f"of row {i} is {t.position_ids[i]}, not prefix_length plus depth")
+    _check_mask(t.mask, rows)
+    candidate, depth = np.array(t.candidate), np.array(t.depth)
+    drafted = candidate[1:]
+    _each((drafted > candidate[:-1]) & (drafted <= len(c.token)), "tree.candidate",
+          lambda i: f"of row {i + 1} is {t.candidate[i + 1]}, out of order or range")
+    above, layer = np.array(c.parent)[drafted - 1], np.array(c.layer)[drafted - 1]
+    row = np.searchsorted(candidate, above)  # a parent comes before its child, so this is a row
+    _each((candidate[row] == above) & (np.array(t.parent)[1:] == row), "tree.parent",
+          lambda i: f"of row {i + 1} is {t.parent[i + 1]}, not the row of its candidate's parent")
+    _each(depth[1:] == layer + 1, "tree.depth", lambda i: f"of row {i + 1} is {t.depth[i + 1]}, its layer says otherwise")
+    _each(np.array(t.position_ids) == r.prefix_length + depth, "tree.position_ids",
+          lambda i: f"of row {i} is {t.position_ids[i]}, not prefix_length plus depth")
     worst = min(c.score[j - 1] for j in t.candidate[1:])
     _need(abs(t.cutoff - worst) <= SCORE_TOLERANCE, "tree.cutoff", f"is {t.cutoff}, the worst kept score is {worst}")
     return rows
+
+
+def _check_mask(mask: list[str], rows: int) -> None:
+    digits = 2 * -(-rows // 8)
+    first, beyond = 1 << (4 * digits - 1), (1 << (4 * digits - rows)) - 1
+    for i, text in enumerate(mask):
+        own, bits = first >> i, int(text, 16) if len(text) == digits else None
+        if bits is None:
+            raise ValueError(f"tree.mask row {i} has {len(text)} hex digits where {digits} belong")
+        if bits & beyond:
+            raise ValueError(f"tree.mask row {i} has bits beyond the tree")
+        if not (bits & own and bits & first):
+            raise ValueError(f"tree.mask row {i} cannot see itself and the root")
+        if bits & (own - 1):
+            raise ValueError(f"tree.mask row {i} looks at a later row")
 
 
 def _check_retrieve(r, rows: int) -> None:
@@ -101,12 +125,12 @@ def _check_retrieve(r, rows: int) -> None:
     leaves = sorted(set(range(rows)) - set(t.parent))
     ends, columns = [], max(t.depth) + 1
     for i, row in enumerate(t.retrieve_indices):
-        path = [node for node in row if node >= 0]
-        _need(len(row) == columns and row == path + [-1] * (columns - len(path)) and bool(path) and max(path) < rows,
-              "tree.retrieve_indices", f"row {i} is not a path padded with -1 to {columns} columns")
-        _need(path[0] == 0 and all(t.parent[b] == a for a, b in zip(path, path[1:])), "tree.retrieve_indices",
-              f"row {i} does not run from the root from parent to child")
-        ends.append(path[-1])
+        length = row.index(-1) if -1 in row else len(row)
+        if not (len(row) == columns and length and max(row) < rows and row[length:].count(-1) == columns - length):
+            raise ValueError(f"tree.retrieve_indices row {i} is not a path padded with -1 to {columns} columns")
+        if not (row[0] == 0 and all(t.parent[b] == a for a, b in zip(row, row[1:length]))):
+            raise ValueError(f"tree.retrieve_indices row {i} does not run from the root from parent to child")
+        ends.append(row[length - 1])
     _need(sorted(ends) == leaves, "tree.retrieve_indices", "does not have exactly one row for every leaf")
 
 
@@ -116,8 +140,8 @@ def _check_target(r, rows: int) -> None:
         _need(len(getattr(v, field)) == rows, f"target.{field}", f"has {len(getattr(v, field))} entries for {rows} rows")
     for i, row in enumerate(v.top):
         ps = [p for _, p in row]
-        _need(0 < len(row) == len(v.top[0]) and ps == sorted(ps, reverse=True) and len({t for t, _ in row}) == len(row), "target.top",
-              f"row {i} is not a descending list of different tokens")
+        if not (0 < len(row) == len(v.top[0]) and ps == sorted(ps, reverse=True) and len({t for t, _ in row}) == len(row)):
+            raise ValueError(f"target.top row {i} is not a descending list of different tokens")
 
 
 def _check_accept(r, rows: int) -> None:
@@ -128,20 +152,26 @@ def _check_accept(r, rows: int) -> None:
     _need(a.bonus_from == a.path[-1], "accept.bonus_from", "is not the last row of accept.path")
     _need(a.row < len(t.retrieve_indices) and t.retrieve_indices[a.row][:len(a.path)] == a.path, "accept.row",
           f"is {a.row}, a row of tree.retrieve_indices that does not start with accept.path")
+    if not a.tests:
+        return
+    children: dict[int, list[int]] = {}
+    for node, parent in enumerate(t.parent):
+        children.setdefault(parent, []).append(node)
     tried = []  # the children of each row on the path, in order, up to the accepted one
     for row, child in zip(a.path, [*a.path[1:], rows]):
-        tried += [node for node in range(1, rows) if t.parent[node] == row and node <= child]
-    _need(not a.tests or [test.node for test in a.tests] == tried, "accept.tests",
-          "do not try the children along accept.path in order")
+        tried += [node for node in children.get(row, []) if node <= child]
+    _need([test.node for test in a.tests] == tried, "accept.tests", "do not try the children along accept.path in order")
+    on_path = set(a.path)
     for test in a.tests:
-        _need(test.accepted == (test.node in a.path), "accept.tests", f"say otherwise of row {test.node} than accept.path")
+        _need(test.accepted == (test.node in on_path), "accept.tests",
+              f"say otherwise of row {test.node} than accept.path")
         _need(test.accepted == (test.r < test.p), "accept.tests", f"of row {test.node} does not accept by r < p")
 
 
 def check_run(trace) -> None:
     """How the rounds follow each other, and what output, summary and vocabulary say of them."""
-    emitted, expected, root = [], len(trace.prompt.token_ids), None
-    used = [("prompt.token_ids", trace.prompt.token_ids)]
+    emitted, expected, root, known = [], len(trace.prompt.token_ids), None, {int(key) for key in trace.vocabulary}
+    _check_known(trace.prompt.token_ids, "prompt.token_ids", known)
     for i, r in enumerate(trace.rounds):
         name = f"rounds[{i}]"
         _need(r.index == i, f"{name}.index", f"is {r.index}")
@@ -150,18 +180,23 @@ def check_run(trace) -> None:
         _check_settings(r, name, trace.config)
         expected, root = r.cache.length_after, r.accept.bonus
         emitted += r.committed
-        used += [(f"{name}.root", [r.root]), (f"{name}.candidates.token", r.candidates.token),
-                 (f"{name}.target.argmax", r.target.argmax), (f"{name}.accept.bonus", [root]),
-                 (f"{name}.target.top", [token for row in r.target.top for token, _ in row])]
+        for field, tokens in (("root", [r.root]), ("candidates.token", r.candidates.token),
+                              ("target.argmax", r.target.argmax), ("accept.bonus", [root]),
+                              ("target.top", [token for row in r.target.top for token, _ in row])):
+            _check_known(tokens, f"{name}.{field}", known)
     emitted += [root] if root is not None else []
     out = trace.output.token_ids
-    _need(out == emitted[:len(out)] or (not trace.rounds and len(out) <= 1), "output.token_ids", "is not what the rounds committed")
-    for field, tokens in [*used, ("output.token_ids", out)]:
-        for token in tokens:
-            _need(str(token) in trace.vocabulary, field, f"names token {token}, which vocabulary lacks")
-    for key in trace.vocabulary:
-        _need(int(key) < trace.pair.vocab_size, "vocabulary", f"names token {key}, above pair.vocab_size")
+    _need(out == emitted[:len(out)] or (not trace.rounds and len(out) <= 1), "output.token_ids",
+          "is not what the rounds committed")
+    _check_known(out, "output.token_ids", known)
+    highest = max(known, default=0)
+    _need(highest < trace.pair.vocab_size, "vocabulary", f"names token {highest}, above pair.vocab_size")
     _check_summary(trace)
+
+
+def _check_known(tokens: list[int], field: str, known: set[int]) -> None:
+    if not known.issuperset(tokens):
+        raise ValueError(f"{field} names token {next(i for i in tokens if i not in known)}, which vocabulary lacks")
 
 
 def _check_settings(r, name: str, config: dict) -> None:
@@ -188,7 +223,6 @@ def _check_summary(trace) -> None:
     _need(s.new_tokens == len(trace.output.token_ids), "summary.new_tokens", "is not the length of output.token_ids")
     tau = sum(n + 1 for n in lengths) / len(lengths) if lengths else 0.0
     _need(abs(s.tau - tau) < 1e-3, "summary.tau", f"is {s.tau}, the rounds say {tau:.3f}")
-    by_depth = [sum(n > i for n in lengths) for i in range(len(s.accepted_by_depth))]
     _need(s.target_forwards == len(lengths) + 1, "summary.target_forwards", "is not one a round and the prefill")
     _need(s.head_forwards == sum(len(r.layers) for r in trace.rounds), "summary.head_forwards", "is not one a layer")
     _need(trace.config["draft_vocab"] <= trace.pair.vocab_size, "config.draft_vocab", "is above pair.vocab_size")
@@ -206,5 +240,5 @@ def _check_summary(trace) -> None:
         _need(abs(s.seconds.get(part, spent) - spent) <= 1e-6 + 1e-6 * spent, "summary.seconds",
               f"say {s.seconds.get(part)} for {part}, the rounds say {spent}")
     _need(math.isfinite(sum(s.seconds.values())), "summary.seconds", "have no finite sum")
-    _need(s.accepted_by_depth == by_depth and len(by_depth) == trace.config["depth"] + 1, "summary.accepted_by_depth",
+    _need(s.accepted_by_depth == by_depth(lengths, trace.config["depth"] + 1), "summary.accepted_by_depth",
           "does not count what the rounds accepted")

@@ -2,15 +2,12 @@
 
 import copy
 import dataclasses
-import gzip
 import json
-import random
 
 import pytest
 
 from core import DecodeConfig, Trace, TraceBuilder, TraceError, decode, fold, stream
 from core.events import CacheCommitted, LayerDrafted, RoundStarted, RunFinished, RunStarted
-from core.summary import finish_cancelled
 
 
 @pytest.fixture(scope="module", params=[0.0, 1.0], ids=["greedy", "sampled"])
@@ -97,19 +94,6 @@ def test_a_run_cancelled_in_its_last_round_keeps_nothing_after_the_end(golden_pa
     assert lengths == {0, 1}, "an end inside a path is kept, a bonus that ends the run was not committed yet"
 
 
-def test_lines_of_a_killed_writer(trace):
-    lines = trace.to_lines()
-    for cut in (lines.rindex("\n", 0, -1) + 1, lines.rindex("\n", 0, -1) + 20):  # before the footer, and inside it
-        short = Trace.from_text(lines[:cut])
-        assert short.rounds == trace.rounds and short.output.finish_reason == "cancelled"
-    first_round = lines.index("\n") + 1
-    assert Trace.from_text(lines[:first_round]).rounds == []
-    with pytest.raises(TraceError, match="line 2"):
-        Trace.from_text(lines[:first_round] + "{broken\n" + lines[first_round:])
-    with pytest.raises(TraceError, match="follows the footer"):
-        Trace.from_text(lines + lines[first_round:])
-
-
 def leaves(value, path=()):
     """Paths of every value in a document; of a long list the first, one in the middle and the last."""
     yield path
@@ -149,9 +133,8 @@ FREE_TEXT = {"text", "note", "name", "version", "torch", "transformers", "target
 
 def test_any_damaged_field_is_refused_by_name(trace):
     """Fuzz: every field removed or replaced by values of the wrong kind or range."""
-    document = json.loads(json.dumps(trace.to_dict()))
-    document["rounds"] = document["rounds"][:2]
-    document = json.loads(json.dumps(Trace.from_dict(document | finish_cancelled(document)).to_dict()))
+    two_rounds = "".join([*trace.lines()][:3])
+    document = json.loads(json.dumps(Trace.from_text(two_rounds).to_dict()))
     tried, faults = 0, []
     for path in leaves(document):
         if not path or (path[0] == "vocabulary" and len(path) > 1 and path[-1] != "text"):
@@ -205,38 +188,6 @@ def test_another_schema_version_is_refused(trace):
             Trace.from_dict(trace.to_dict() | {"schema_version": version})
 
 
-@pytest.mark.parametrize("text", ["", "not json", "[]", "{}", "null", '{"format": "other"}', "{" * 100_000,
-                                  "[" * 100_000, '{"format": "eagle2-trace"}', '{"a": ' + "9" * 10_000 + "}", "\x00"])
-def test_what_is_no_trace_gets_a_sentence(text):
-    with pytest.raises(TraceError) as refused:
-        Trace.from_text(text)
-    assert len(str(refused.value)) < 300 and "\n" not in str(refused.value)
-
-
-def test_files_that_are_no_traces(tmp_path, trace):
-    missing, binary, short, bomb = (tmp_path / name for name in ("no.json", "b.json", "s.json.gz", "bomb.json.gz"))
-    binary.write_bytes(b"\xff\xfe\x00")
-    trace.save(short)
-    short.write_bytes(short.read_bytes()[:-40])
-    bomb.write_bytes(gzip.compress(b" " * (300 * 2**20), 1))
-    for path, word in ((missing, "No such file"), (binary, "UTF-8"), (short, "cut short"), (bomb, "256 MiB"),
-                       (tmp_path, "directory")):
-        with pytest.raises(TraceError, match=word):
-            Trace.load(path)
-
-
-def test_random_bytes_never_crash_the_reader(trace):
-    dice, text = random.Random(0), trace.to_lines()
-    for _ in range(150):
-        at = dice.randrange(len(text))
-        noise = "".join(dice.choice('{}[]",:0123456789-eE.ntf\\u \n') for _ in range(dice.randrange(1, 6)))
-        mangled = text[:at] + noise + text[at + dice.randrange(6):]
-        try:
-            Trace.from_text(mangled)
-        except TraceError as error:
-            assert "\n" not in str(error)
-
-
 def test_mask_row_unpacks_what_was_packed(trace):
     for r in trace.rounds:
         for row in range(len(r.tree.mask)):
@@ -253,16 +204,6 @@ def test_a_sentence_of_the_settings_ends_once(trace):
     with pytest.raises(TraceError, match="temperature is nan") as refused:
         Trace.from_dict(document)
     assert str(refused.value).endswith(".") and not str(refused.value).endswith("..")
-
-
-def test_a_number_without_end_gets_a_plain_sentence(trace):
-    header, _, rest = trace.to_lines().partition("\n")
-    lines = header + "\n" + rest.replace('"index":', f'"more":{"9" * 6000},"index":', 1)
-    assert len(lines) > len(header) + len(rest) + 6000
-    for text in ('{"format": "eagle2-trace", "rounds": ' + "9" * 6000 + "}", lines):
-        with pytest.raises(TraceError, match="thousands of digits") as refused:
-            Trace.from_text(text)
-        assert "sys." not in str(refused.value) and "int" not in str(refused.value).split()
 
 
 @pytest.mark.parametrize("created", ["9999-99-99T99:99:99Z", "2026-02-30T12:00:00Z", "2026-11-30T12:00:61+00:00",
