@@ -7,8 +7,9 @@ which nodes the step is about. It knows no words, no coordinates and no colours.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import groupby
 
 # One letter per state; a node that does not exist yet is ABSENT.
 ROOT, SCORED, EXPANDED, KEPT, PRUNED, ACCEPTED, REJECTED, BONUS, ABSENT = "Rsekpaxb."
@@ -56,9 +57,8 @@ def frames(round_, greedy: bool = True) -> list[Frame]:
 
     frame("root", [0])
     for level, layer in enumerate(r.layers):
-        born = [i + 1 for i in range(count) if r.candidates.layer[i] == level]
-        for i in born:
-            state[i] = SCORED
+        born = born_in(r, level)
+        state[born.start + 1:born.stop + 1] = SCORED * len(born)
         frame("expand", layer.expanded, level)
         if layer.selected:
             for i in layer.selected:
@@ -82,6 +82,12 @@ def frames(round_, greedy: bool = True) -> list[Frame]:
     return result
 
 
+def born_in(r, layer: int) -> range:
+    """The places of a layer's candidates in the columns: layers follow one another."""
+    layers = r.candidates.layer
+    return range(bisect_left(layers, layer), bisect_left(layers, layer + 1))
+
+
 def rejected_rows(r) -> list[int]:
     """The drafted rows that the target turned down where the path ended; in sampling, every draw that failed."""
     if r.accept.tests:
@@ -91,5 +97,4 @@ def rejected_rows(r) -> list[int]:
 
 def pack(states: str) -> str:
     """Run-length spelling of `states` for the page: "R.510" is a root and 510 nodes that are not there yet."""
-    runs = ((letter, len(list(run))) for letter, run in groupby(states))
-    return "".join(letter + (str(n) if n > 1 else "") for letter, n in runs)
+    return re.sub(r"(.)\1+", lambda run: f"{run[1]}{len(run[0])}", states)

@@ -32,33 +32,34 @@ class PageLines:
         self._words: dict[str, TokenText] = {}
         self._trace = SimpleNamespace(token=lambda i: self._words[str(i)], prompt=None)
         self._text = Pieces()
-        self._greedy = True
+        self._greedy, self._rounds = True, 0
 
     def add(self, line: str) -> str:
         """`line` is one that `TraceBuilder.add` or `Trace.to_lines` made; "" stays ""."""
         if not line.strip():
             return ""
         part = json.loads(line)
+        words = {i: TokenText.model_validate(word) for i, word in part["vocabulary"].items()}
         if "round" in part:
-            part["page"] = self._round(part)
+            part["page"] = self.round(Round.model_validate(part["round"]), words)
         elif "prompt" in part:
-            part["page"] = self._header(part)
+            part["page"] = self._header(part, words)
         else:
-            part["page"] = {}
-        text = json.dumps(part, separators=(",", ":"), ensure_ascii=False) + "\n"
-        return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot travel
+            part["page"] = self._footer(part, words)
+        return _spelled(part) + "\n"
 
-    def _header(self, part: dict) -> dict:
-        labels = self._learn(part["vocabulary"])
+    def _header(self, part: dict, words: dict[str, TokenText]) -> dict:
+        labels = self._learn(words)
         self._trace.prompt = Prompt.model_validate(part["prompt"])
         self._greedy = DecodeConfig.from_dict(part["config"]).greedy
         pieces = [[self._piece(i), self._trace.token(i).special] for i in part["prompt"]["token_ids"]]
         title = visible(self._trace.prompt.text[:TITLE], LINES)
         return {"labels": labels, "prompt": pieces, "title": title, "source": sources(), "name": self.name}
 
-    def _round(self, part: dict) -> dict:
-        labels = self._learn(part["vocabulary"])
-        r = Round.model_validate(part["round"])
+    def round(self, r: Round, words: dict[str, TokenText]) -> dict:
+        """The `page` entry of a round; `words` has at least those of its tokens that no line before it had."""
+        self._rounds += 1
+        labels = self._learn({i: words[i] for i in map(str, r.token_ids) if i not in self._words})
         place = layout(r)
         first = [[0, self._piece(r.root)]] if r.index == 0 else []
         wrote = [[r.tree.candidate[row], self._piece(r.tokens[row])] for row in r.accept.path[1:]]
@@ -76,8 +77,14 @@ class PageLines:
                 "focus": list(frame.focus),
                 "say": {language: narrate(self._trace, r, frame, language) for language in LANGUAGES}}
 
-    def _learn(self, vocabulary: dict) -> dict[str, str]:
-        words = {i: TokenText.model_validate(word) for i, word in vocabulary.items()}
+    def _footer(self, part: dict, words: dict[str, TokenText]) -> dict:
+        """Of a run that ended before its first round, the token that the target said."""
+        if self._rounds:
+            return {}
+        labels = self._learn(words)
+        return {"labels": labels, "pieces": [[0, self._piece(i)] for i in part["output"]["token_ids"]]}
+
+    def _learn(self, words: dict[str, TokenText]) -> dict[str, str]:
         self._words |= words
         return {i: show(word) for i, word in words.items()}
 
@@ -98,10 +105,18 @@ class Pieces:
         return self._decoder.decode(raw)
 
 
+def _spelled(value: dict) -> str:
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot travel
+
+
 def page_lines(trace: Trace, name: str = "") -> str:
     """A whole trace as the string that the page reads."""
-    lines = PageLines(name)
-    return "".join(lines.add(line + "\n") for line in trace.to_lines().split("\n"))
+    page, (header, *lines, footer) = PageLines(name), trace.lines()
+    said = [page.add(header)]
+    for r, line in zip(trace.rounds, lines):  # already checked, and spelled: a long run is not read again
+        said.append(f'{line.rstrip()[:-1]},"page":{_spelled(page.round(r, trace.vocabulary))}}}\n')
+    return "".join([*said, page.add(footer)])
 
 
 def trace_of(lines: str) -> Trace:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from .frames import Frame
+from .frames import Frame, born_in
 from .sentences import TEXT
 from .words import MINUS, number, show
 
@@ -87,8 +87,8 @@ class _Teller:
 
     def expand(self, frame: Frame) -> list[Part]:
         c = self.r.candidates
-        born = [i for i in range(len(c.token)) if c.layer[i] == frame.layer]
-        best = max(born, key=lambda i: (c.log_prob[i], -i))
+        born = born_in(self.r, frame.layer)
+        best = max(born, key=c.log_prob.__getitem__)  # of equals the first
         values = dict(new=len(born), best=self.token(best + 1), p=number(math.exp(c.log_prob[best])),
                       parent=self.token(c.parent[best]), fed=len(frame.focus), layer=frame.layer,
                       each=len(born) // len(frame.focus))
@@ -98,7 +98,7 @@ class _Teller:
 
     def select(self, frame: Frame) -> list[Part]:
         c = self.r.candidates
-        new, chosen = sum(layer == frame.layer for layer in c.layer), frame.focus
+        new, chosen = len(born_in(self.r, frame.layer)), frame.focus
         best, last = chosen[0], chosen[-1]
         values = dict(n=len(chosen), new=new, layer=frame.layer, next=frame.layer + 1, best=self.token(best),
                       last=self.token(last), sum=self._sum(best), score=number(c.score[best - 1]),
@@ -120,10 +120,10 @@ class _Teller:
 
     def rerank(self, frame: Frame) -> list[Part]:
         c, kept = self.r.candidates, set(frame.focus)
-        ranked = sorted(range(1, self.bonus), key=lambda i: (-c.score[i - 1], i))
         last = max(kept, key=lambda i: (-c.score[i - 1], i))
-        out = next((i for i in ranked if i not in kept), None)
-        values = dict(n=len(ranked), kept=len(kept), cutoff=number(self.r.tree.cutoff), last=self.token(last))
+        others = [-math.inf if i in kept else score for i, score in enumerate(c.score, start=1)]
+        out = others.index(max(others)) + 1 if len(kept) < len(others) else None
+        values = dict(n=len(c.token), kept=len(kept), cutoff=number(self.r.tree.cutoff), last=self.token(last))
         if out is None:
             return self.text("rerank.all", **values)
         return self.text("rerank", out=self.token(out), score=number(c.score[out - 1]), **values)
