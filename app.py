@@ -35,7 +35,7 @@ def main() -> int:
     try:
         from core.pairs import named
         from treeviz.choices import Source
-        from treeviz.page import LAUNCH, Options, build_page
+        from treeviz.page import Options, build_page
         from treeviz.space import host
     except ModuleNotFoundError as error:
         print(f"The Python package {error.name} is not installed; run pip install -r requirements.txt.", file=sys.stderr)
@@ -43,14 +43,14 @@ def main() -> int:
     try:
         named(args.pair)
         source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding)
-        demo = build_page(Options(source, args.demo, args.trace))
+        demo, settings = build_page(Options(source, args.demo, args.trace))
     except UserError as error:
         print(sentence(error), file=sys.stderr)
         return 2
     address = args.host or host()
     try:
         socket.getaddrinfo(address, None)  # of a name that nobody knows gradio would try a hundred ports
-        demo.queue(max_size=64).launch(server_name=address, server_port=args.port, share=args.share, **LAUNCH)
+        demo.queue(max_size=64).launch(server_name=address, server_port=args.port, share=args.share, **settings)
     except OSError:
         print(f"{address}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",
               file=sys.stderr)

@@ -1,12 +1,5 @@
 // The view: one state, and the parts that draw it. Focus is what is hovered, else what is pinned.
 
-TV.mount = (element, props, watch, trigger) => {
-  const view = new TV.View(element, trigger);
-  watch('value', () => view.read(props.value));
-  view.read(props.value);
-  if (view.state.lang !== 'en') view.speak();
-};
-
 TV.View = class {
   constructor(element, trigger) {
     this.ref = {};

@@ -11,7 +11,7 @@ import pytest
 from core.errors import UserError
 from treeviz.choices import Source, request_of
 from treeviz.lines import trace_of
-from treeviz.live import Engine, _Watched
+from treeviz.live import Engine, Reading
 
 PATIENCE = 60  # seconds that a test waits for what must happen
 
@@ -22,6 +22,10 @@ def engine():
     assert next(iter(list(engine.load("storybook")))) == {"en": "Loading storybook.", "zh": "正在载入 storybook。"}
     assert list(engine.load("storybook")) == []
     return engine
+
+
+def never():
+    return False
 
 
 def ask(prompt="Once upon a time", **numbers):
@@ -45,20 +49,20 @@ def hooked(layer, work):
 
 
 def test_a_run_tells_its_rounds_as_they_come(engine):
-    updates = list(engine.run(ask(), threading.Event()))
+    updates = list(engine.run(ask(), never))
     assert re.fullmatch(r"Reading the prompt \(\d+ tokens\)\.", updates[0].note["en"])
     assert re.fullmatch(r"正在读提示（\d+ 个词元）。", updates[0].note["zh"])
-    lines = [update.lines for update in updates if update.lines]
-    assert all(later.startswith(earlier) for earlier, later in zip(lines, lines[1:])), "it only grows"
-    trace = trace_of(lines[-1])
+    trace = trace_of("".join(update.lines for update in updates))
+    assert [update.lines.count("\n") for update in updates if update.lines] == [2] + [1] * trace.summary.rounds, \
+        "the header comes with the first round, then a line at a time"
     assert trace.summary.new_tokens == 12 and trace.output.finish_reason == "length"
-    assert trace.to_dict()["output"] == engine.trace(ask())["output"]
+    assert trace.to_dict()["output"] == engine.trace(ask(), never)["output"]
 
 
 def test_stop_between_rounds_keeps_them_and_says_cancelled(engine):
     stop, last = threading.Event(), ""
-    for update in engine.run(ask(max_new_tokens=200), stop):
-        last = update.lines or last
+    for update in engine.run(ask(max_new_tokens=200), stop.is_set):
+        last += update.lines
         if last:
             stop.set()
     trace = trace_of(last)
@@ -67,31 +71,49 @@ def test_stop_between_rounds_keeps_them_and_says_cancelled(engine):
 
 
 def test_stop_breaks_off_a_pass_between_two_layers(engine):
-    stop, reached, watched = threading.Event(), [], engine._pairs["storybook"]
+    stop, reached = threading.Event(), []
 
     def first():
         stop.set()
+        reading = engine._pairs["storybook"]._here.reading
         for _ in range(PATIENCE * 20):  # until the run has heard of it
-            if watched._stopped:
+            if reading.stopped:
                 break
             threading.Event().wait(0.05)
+        assert reading.stopped
 
     with hooked(layers(engine)[0], first), hooked(layers(engine)[1], lambda: reached.append(1)):
-        updates = list(engine.run(ask(), stop))
-    assert watched._stopped and not reached, "the second layer was never reached"
-    assert updates[-1].lines == "", "the run on the page stays"
-    assert trace_of(list(engine.run(ask(), threading.Event()))[-1].lines).summary.new_tokens == 12, "and the next run runs"
+        updates = list(engine.run(ask(), stop.is_set))
+    assert stop.is_set() and not reached, "the second layer was never reached"
+    assert not any(update.lines for update in updates), "the run on the page stays"
+    lines = "".join(update.lines for update in engine.run(ask(), never))
+    assert trace_of(lines).summary.new_tokens == 12, "and the next run runs"
+
+
+def test_what_is_stopped_is_one_run_not_the_pair(engine):
+    """The line lets one run in at a time; should two be in, the end of one is not felt by the other."""
+    first, second = engine.run(ask(max_new_tokens=40), never), engine.run(ask(max_new_tokens=12), never)
+    told = [next(second).lines, next(second).lines]
+    while not next(first).lines:
+        pass
+    first.close()
+    assert trace_of("".join([*told, *(update.lines for update in second)])).summary.new_tokens == 12
 
 
 def test_a_long_prompt_says_how_far_it_is(engine):
     heard = threading.Event()
     with hooked(layers(engine)[1], lambda: heard.wait(PATIENCE)):
-        for update in engine.run(ask("a story " * 50), threading.Event()):
+        for update in engine.run(ask("a story " * 50), never):
             if update.note and "%" in update.note["en"]:
                 share = f"{1 / len(layers(engine)):.0%}"
                 assert update.note["en"].endswith(f" tokens): {share}.") and update.note["zh"].endswith(f"）：{share}。")
                 heard.set()
     assert heard.is_set()
+
+
+def test_a_run_that_nobody_hears_gives_no_trace(engine):
+    with pytest.raises(UserError, match="Nobody listens"):
+        engine.trace(ask(), lambda: True)
 
 
 def test_a_failure_keeps_what_was_decoded_and_is_a_sentence(engine, capsys):
@@ -104,11 +126,11 @@ def test_a_failure_keeps_what_was_decoded_and_is_a_sentence(engine, capsys):
 
     last = ""
     with hooked(layers(engine)[0], fail), pytest.raises(UserError, match=r"broke off .*out of memory"):
-        for update in engine.run(ask(max_new_tokens=50), threading.Event()):
-            last = update.lines or last
+        for update in engine.run(ask(max_new_tokens=50), never):
+            last += update.lines
     assert trace_of(last).summary.rounds == 2 and "RuntimeError" in capsys.readouterr().err
     with pytest.raises(UserError, match="prompt is empty"):
-        list(engine.run(ask(" "), threading.Event()))
+        list(engine.run(ask(" "), never))
 
 
 def test_parts_are_plain_data(engine):
@@ -137,7 +159,7 @@ def test_a_pair_that_does_not_load_is_a_sentence(monkeypatch):
     engine = Engine(Source("storybook"))
     monkeypatch.setattr(engine, "_fetch", lambda name, progress: 1 / 0)
     with pytest.raises(UserError, match=r"could not be loaded \(division by zero\)"):
-        list(engine.run(ask(), threading.Event()))
+        list(engine.run(ask(), never))
     assert not engine.loaded("storybook")
 
 
@@ -152,11 +174,9 @@ def test_only_offered_pairs(engine):
         assert str(error.value).startswith(f"There is no pair {shown} here; there is storybook")
 
 
-def test_a_watched_pair_has_read_its_prompt_after_the_first_pass():
-    target = SimpleNamespace(layers=4, model=SimpleNamespace(model=SimpleNamespace(layers=[])))
-    watched = _Watched(SimpleNamespace(target=target))
-    shares = []
+def test_a_run_has_read_its_prompt_after_the_first_pass():
+    reading, shares = Reading(iter(()), 4, threading.local()), []
     for _ in range(5):  # the last pass is the next one's
-        shares.append(watched.share)
-        watched._between()
-    assert shares == [0, 0, 0.25, 0.5, 0.75] and watched.share is None
+        shares.append(reading.share)
+        reading.between()
+    assert shares == [0, 0, 0.25, 0.5, 0.75] and reading.share is None

@@ -12,7 +12,7 @@ import queue
 import threading
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from . import space
 from .choices import Source, pairs_on_offer, shown
 from .lines import PageLines
 from .phrases import Said, refusal, said_by, say
-from .turns import PULSE
+from .runs import PULSE
 
 KEPT = 2      # pairs in memory, the last ones used; one that wants a GPU is alone
 KINDS = {CacheCommitted: {"round": True}, RunFinished: {"end": True}}
@@ -34,14 +34,14 @@ KINDS = {CacheCommitted: {"round": True}, RunFinished: {"end": True}}
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a run has to say: a line for the person waiting, or the page lines so far."""
+    """What a run has to say: a line for the person waiting, or more page lines."""
 
     note: Said | None = None
     lines: str = ""
 
 
 class Engine:
-    """Holds the pairs used last and decodes with them. One run at a time is the caller's business (`turns.py`)."""
+    """Holds the pairs used last and decodes with them. One run at a time is the caller's business (`runs.py`)."""
 
     def __init__(self, source: Source):
         self.source = source
@@ -69,50 +69,51 @@ class Engine:
             raise refusal(say("error.pair", name=shown(name), pairs=", ".join(on_offer)))
         return name or self.source.name
 
-    def run(self, request: dict, stop: threading.Event) -> Iterator[Update]:
-        """Decode, yielding an Update per finished round. Raises UserError, a sentence for the page.
+    def run(self, request: dict, over: Callable[[], bool]) -> Iterator[Update]:
+        """Decode, yielding an Update per finished round, the first one with the header. Raises UserError, a sentence for
+        the page.
 
-        `stop` ends the run at once or nearly so, and its trace says `cancelled`. A run that breaks off after its first
-        round yields what it has, then raises. Until the first round is there, the last good run stays.
+        Where `over()` says so, the run ends at once or nearly so, and its trace says `cancelled`. A run that breaks off
+        after its first round yields what it has, then raises.
         """
-        page, told, shown, error, rounds, ended = PageLines(), [], "", None, 0, False
+        page, told, held, error, rounds, ended = PageLines(), [], "", None, 0, False
         for note in self.load(request["pair"]):
-            if stop.is_set():
+            if over():
                 return  # the loading goes on, and serves the next run
             if note:
                 yield Update(note)
-        parts = self._decode(request)
-        try:
+        with closing(self._decode(request)) as parts:
             for part in parts:
                 if "note" in part:
                     yield Update(part["note"])
                 if "line" in part:
                     told.append(part["line"])
-                    shown += page.add(part["line"])
+                    held += page.add(part["line"])
                     rounds, ended = rounds + ("round" in part), "end" in part
-                    if rounds:
-                        yield Update(lines=shown)
+                    if rounds or ended:
+                        yield Update(lines=held)
+                        held = ""
                 error = part.get("error")
-                if stop.is_set():
+                if over():
                     break
-        finally:
-            parts.close()
         if rounds and not ended:
-            shown += page.add(Trace.from_text("".join(told)).to_lines().rstrip("\n").rpartition("\n")[2])
-        if rounds or ended:
-            yield Update(lines=shown)
+            yield Update(lines=page.add(Trace.from_text("".join(told)).to_lines().rstrip("\n").rpartition("\n")[2]))
         if error:
             raise refusal(error)
 
-    def trace(self, request: dict) -> dict:
+    def trace(self, request: dict, over: Callable[[], bool]) -> dict:
         """A whole run as the trace document. Raises UserError."""
         for _ in self.load(request["pair"]):
-            pass
+            if over():
+                raise refusal(say("error.gone"))
         told = ""
-        for part in self._decode(request):
-            if "error" in part:
-                raise refusal(part["error"])
-            told += part.get("line", "")
+        with closing(self._decode(request)) as parts:
+            for part in parts:
+                if "error" in part:
+                    raise refusal(part["error"])
+                told += part.get("line", "")
+                if over():
+                    raise refusal(say("error.gone"))
         return Trace.from_text(told).to_dict()
 
     def load(self, name: str) -> Iterator[Said | None]:
@@ -185,7 +186,7 @@ class Engine:
             with closing(watched.look_up(events)) as heard:
                 for event in heard:
                     if event is None:
-                        share = watched.share
+                        share = heard.share
                         yield {} if share is None else {"note": say("reading.share", tokens=tokens, share=share)}
                     elif line := builder.add(event):
                         yield {"line": line} | KINDS.get(type(event), {})
@@ -204,15 +205,34 @@ class _Stopped(Exception):
 
 
 class _Watched:
-    """A pair whose target can be looked at, and broken off, between two of its layers."""
+    """A pair whose target can be looked at, and broken off, between two of its layers. What is broken off is one run's
+    pass, in that run's own thread; another run of the same pair would not feel it."""
 
     def __init__(self, pair):
-        self.pair, self._layers, self._passed, self._stopped = pair, pair.target.layers, 0, False
+        self.pair, self._layers, self._here = pair, pair.target.layers, threading.local()
         for layer in pair.target.model.model.layers:
             layer.register_forward_pre_hook(self._between)
 
     def _between(self, *_) -> None:
-        if self._stopped:
+        if (reading := getattr(self._here, "reading", None)) is not None:
+            reading.between()
+
+    def look_up(self, events: Iterator) -> Iterator:
+        """A `Reading` of the events."""
+        return Reading(events, self._layers, self._here)
+
+
+class Reading:
+    """The events of one run, and None whenever none has come for a moment. Closing it breaks the run off."""
+
+    def __init__(self, events: Iterator, layers: int, here: threading.local):
+        self._events, self._layers, self._passed, self.stopped = events, layers, 0, False
+        self._worker = ThreadPoolExecutor(1, initializer=lambda: setattr(here, "reading", self))
+        self._coming = None
+
+    def between(self) -> None:
+        """Called in the run's thread, before each layer of the target."""
+        if self.stopped:
             raise _Stopped
         self._passed += 1
 
@@ -221,21 +241,21 @@ class _Watched:
         """How much of the first pass, the one over the prompt, is done; None when the next has begun."""
         return max(self._passed - 1, 0) / self._layers if self._passed <= self._layers else None
 
-    def look_up(self, events: Iterator) -> Iterator:
-        """The events, and None whenever none has come for a moment. Closing it breaks the run off."""
-        self._passed, self._stopped = 0, False
-        with closing(events), ThreadPoolExecutor(1) as worker:
-            try:
-                while (event := (yield from self._next(worker, events))) is not None:
-                    yield event
-            finally:
-                self._stopped = True  # the worker ends at the next layer, and is waited for
-
-    @staticmethod
-    def _next(worker: ThreadPoolExecutor, events: Iterator):
-        coming = worker.submit(next, events, None)
+    def __iter__(self) -> Iterator:
         while True:
+            self._coming = self._coming or self._worker.submit(next, self._events, None)
             try:
-                return coming.result(PULSE)
+                event = self._coming.result(PULSE)
             except TimeoutError:
                 yield None
+                continue
+            self._coming = None
+            if event is None:
+                return
+            yield event
+
+    def close(self) -> None:
+        """The worker ends at the next layer, and is waited for."""
+        self.stopped = True
+        self._worker.shutdown()
+        self._events.close()

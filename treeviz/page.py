@@ -8,21 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from core.errors import UserError
 from core.trace import TraceError
 
 from . import charts
-from .choices import Source, request_of
-from .form import AS_TYPED, QUIET, Form, heading
-from .gallery import lines_of, lines_of_file, recorded
+from .choices import Source
+from .decoding import wire_api, wire_form
+from .form import QUIET, Form, heading
+from .gallery import lines_of_file, recorded
 from .lines import trace_of
 from .live import Engine
 from .narrate import LANGUAGES
 from .phrases import phrase, said_by, say
+from .runs import Runs
+from .shelf import Shelf
 from .spoken import Spoken, Words
-from .turns import Pace, Turns
 from .view import message, message_view, trace_view
+from .wire import Listeners, lines_route
 
 SAVE = "() => document.querySelector('.tv').treeviz.save()"
 # Asks for the charts again where they are looked at, which is where the view is not in sight.
@@ -68,7 +72,8 @@ def _theme() -> gr.Theme:
                              font_mono=["ui-monospace", "DejaVu Sans Mono", "monospace"]).set(**names)
 
 
-LAUNCH = dict(ssr_mode=False, max_file_size="64mb", run_history=False, footer_links=["api"], head=STYLE, theme=_theme())
+SESSIONS = 256  # visitors of whom gradio remembers what they see
+LAUNCH = dict(ssr_mode=False, state_session_capacity=SESSIONS, max_file_size="64mb", run_history=False, footer_links=["api"], head=STYLE, theme=_theme())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +111,20 @@ def _elsewhere(value) -> bool:
     return isinstance(value, list) and any(map(_elsewhere, value))
 
 
-def build_page(options: Options) -> gr.Blocks:
-    """The Blocks of the whole page. Raises TraceError where the file to open with is not a trace."""
-    runs = {run.sentence: run for run in recorded(options.trace)}
-    first, opening = _opening(list(runs.values()), options.trace)
+def build_page(options: Options) -> tuple[gr.Blocks, dict]:
+    """The Blocks of the whole page, and what to launch them with. Raises TraceError where the file to open with is not a
+    trace."""
+    listeners = Listeners()
+    runs = Runs(listeners.silence)
+    shelf = Shelf(recorded(options.trace), runs)
+    first = shelf.first(options.trace)
     put = Spoken(options.source.name)
     with Page(title="TreeViz", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as demo:
         language = gr.Radio(list(LANGUAGES), value="en", visible=False)  # the browser keeps it for whoever asks
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source), put, language)
             put(gr.HTML, says=heading("recorded"), padding=False)
-            choice = put(gr.Radio, says=_sentences(runs), value=first, show_label=False, container=False)  # labelled for the ear
+            choice = put(gr.Radio, says=_sentences(shelf), value=first, show_label=False, container=False)  # labelled for the ear
             opened = message_view(elem_id="tv-opened")  # beside the buttons it answers to
             with gr.Row():
                 small = dict(size="sm", min_width=90)
@@ -124,31 +132,31 @@ def build_page(options: Options) -> gr.Blocks:
                 save = put(gr.Button, says={"value": "save"}, **small)
         with gr.Tabs():
             with put(gr.Tab, says={"label": "tab.round"}):
-                view = trace_view(opening, elem_id="tv-view")
+                view = trace_view(shelf.pick(first) if first else "", elem_id="tv-view")
             with put(gr.Tab, says={"label": "tab.run"}) as run_tab:
                 @gr.render(inputs=[view, language], triggers=[run_tab.select, view.retry], show_progress="hidden")
-                def show(lines, language):
+                def show(reference, language):
+                    lines = shelf.lines(reference)
                     charts.draw(trace_of(lines) if lines else None, language)
 
         hidden = dict(show_progress="hidden", api_visibility="private")
-        changed = [_speak(put, view, language, form), *_open_recorded(runs, upload, choice, view, opened, hidden)]
+        changed = [_speak(put, view, language, form), *_open_recorded(shelf, runs, upload, choice, view, opened, hidden)]
         save.click(None, None, None, js=SAVE, api_visibility="private")
         if form:
-            turns = Turns()
-            ran = _decode_live(form, turns, choice, opened, view, hidden)
+            ran = wire_form(form, runs, choice, opened, view, hidden)
             for asked in (ran.then, side.expand):
                 asked(form.refresh, [form.pair, language], form.pair, **QUIET)
-            demo.unload(_leave(turns))
+            demo.unload(_leave(runs))
             changed.append(ran)
-            _api(form.engine, turns)
+            wire_api(form.engine, runs)
         for event in changed:  # of a live run its end, not each of its rounds
             event.then(None, None, None, js=REDRAW, **QUIET)
-    return demo
+    return demo, LAUNCH | {"app_kwargs": {"routes": [lines_route(shelf.find)], "middleware": [Middleware(listeners.around)]}}
 
 
-def _sentences(runs: dict) -> Words:
+def _sentences(shelf: Shelf) -> Words:
     return lambda language, _: {"label": phrase("recorded", language),
-                                "choices": [(run.said.get(language, name), name) for name, run in runs.items()]}
+                                "choices": [(run.said.get(language, name), name) for name, run in shelf.recorded.items()]}
 
 
 def _speak(put: Spoken, view, language, form: Form | None):
@@ -162,113 +170,42 @@ def _speak(put: Spoken, view, language, form: Form | None):
                          trigger_mode="always_last", **QUIET)
 
 
-def _leave(turns: Turns):
+def _leave(runs: Runs):
     def leave(request: gr.Request):
-        turns.leave(request.session_hash)
+        """The tab was closed."""
+        runs.stop(request.session_hash)
     return leave
 
 
-def _decode_live(form: Form, turns: Turns, choice, opened, view, hidden: dict):
-    """What Decode and Stop do. A run waits for its turn, then streams into the view."""
-
-    def decode(ticket, *values):
-        last, pace, ended = "", Pace(), turns.stop_of(ticket)
-        try:
-            request = form.request(*values)
-            for ahead in turns.wait(ticket):
-                if pace.new(place := say("ahead", n=ahead)):
-                    yield gr.skip(), message("busy", place)
-            for update in () if ended.is_set() else form.engine.run(request, ended):
-                last = update.lines or last
-                if update.note:
-                    if pace.new(update.note):
-                        yield gr.skip(), message("busy", update.note)
-                elif pace.due(len(last)):
-                    yield last, message("busy", say("decoding"))
-            how, notes = say("stopped" if ended.is_set() else "done"), form.engine.notes(request["pair"])
-            yield last or gr.skip(), message("ok", say("noted", how=how, notes=notes) if notes else how)
-        except ValueError as error:  # every error of the decoder is a sentence
-            yield last or gr.skip(), message("error", said_by(error, "error.decoder"))
-        except gr.Error as error:  # of ZeroGPU: no GPU is free, or a visitor's share of it is used up
-            yield last or gr.skip(), message("error", said_by(error.message, "error.decoder"))
-        finally:
-            turns.done(ticket)
-
-    def begin(request: gr.Request):
-        return turns.begin(request.session_hash), None, ""  # no recorded run is chosen while a live one is shown
-
-    def stop(request: gr.Request):
-        turns.stop(request.session_hash)
-
-    ticket = gr.State()
-    form.stop.click(stop, None, None, **QUIET)
-    asked = gr.on([form.decode.click, form.prompt.submit], begin, None, [ticket, choice, opened], **QUIET)
-    return asked.then(decode, [ticket, *form.inputs], [view, form.message], concurrency_limit=None, api_name="live",
-                      **AS_TYPED, **hidden)
-
-
-def _open_recorded(runs: dict, upload, choice, view, opened, hidden: dict) -> list:
+def _open_recorded(shelf: Shelf, runs: Runs, upload, choice, view, opened, hidden: dict) -> list:
     """A recorded run, chosen from the list, named by a link, or brought as a file."""
 
     def load(file):
         """The page needs nothing of the file once it has been read, so it is gone then."""
         path = Path(file["path"] if file else "")
         try:
-            return lines_of_file(path), message("ok", say("opened")), None
+            return shelf.live(runs.keep(lines_of_file(path))), message("ok", say("opened")), None
         except TraceError as error:
             return gr.skip(), message("error", said_by(error, "error.trace")).replace(str(path), path.name), gr.skip()
         finally:
             with suppress(OSError):  # no file, and not there any more
                 path.unlink()
 
-    def pick(name):
-        if name not in runs:
+    def pick(sentence):
+        if sentence not in shelf.recorded:
             return gr.skip(), gr.skip()
         try:
-            return lines_of(runs[name].path, runs[name].name), ""
+            return shelf.pick(sentence), ""
         except TraceError as error:
             return gr.skip(), message("error", said_by(error, "error.trace"))
 
     def follow_link(event: gr.EventData):
         """A link names a recorded run; the view asks for it when it opens."""
         wanted = str(event._data.get("run")) if isinstance(event._data, dict) else ""
-        name = next((sentence for sentence, run in runs.items() if run.name == wanted), None)
-        return (gr.skip(), gr.skip()) if name is None else (pick(name)[0], name)
+        sentence = next((sentence for sentence, run in shelf.recorded.items() if run.name == wanted), None)
+        return (gr.skip(), gr.skip()) if sentence is None else (pick(sentence)[0], sentence)
 
     # unread, its value is where the file lies, in our own folder; read, gradio leaves an empty file behind for each
     return [upload.upload(load, upload, [view, opened, choice], preprocess=False, **hidden),
             choice.input(pick, choice, [view, opened], **hidden),
             view.select(follow_link, None, [view, choice], **hidden)]
-
-
-def _opening(runs: list, wanted: str | None) -> tuple[str | None, str]:
-    """The run to open with, its sentence and its lines: the first that can be read. Raises TraceError for `wanted`."""
-    for run in runs:
-        try:
-            return run.sentence, lines_of(run.path, run.name)
-        except TraceError:
-            if wanted:
-                raise
-    return None, ""
-
-
-def _api(engine: Engine, turns: Turns) -> None:
-    def decode(prompt: str, chat: bool = True, top_k: int = 10, depth: int = 5, total_tokens: int = 59,
-               temperature: float = 0.0, top_p: float = 1.0, max_new_tokens: int = 64, seed: int = 0,
-               draft_vocab: int = 0, pair: str = "") -> dict:
-        """Decode a prompt and return the whole run as an EAGLE-2 trace (the JSON document of the README). `pair` is one
-        of those that the page offers, "" the page's own."""
-        numbers = dict(top_k=top_k, depth=depth, total_tokens=total_tokens, temperature=temperature, top_p=top_p,
-                       max_new_tokens=max_new_tokens, seed=seed, draft_vocab=draft_vocab)
-        ticket = turns.begin(None)
-        try:
-            request = request_of(engine.offered(pair), prompt, chat, numbers)
-            for _ in turns.wait(ticket):
-                pass
-            return engine.trace(request)
-        except ValueError as error:
-            raise gr.Error(str(error), print_exception=False) from None
-        finally:
-            turns.done(ticket)
-
-    gr.api(decode, api_name="decode", concurrency_limit=None)

@@ -63,8 +63,8 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     "cost.gpu": (" It wants a GPU.", "需要 GPU。"),
     "cost.licence": (" Licence: {licence}.", "许可证：{licence}。"),
     # what is said while one waits, and at the end
-    "ahead": ("{n} runs are before yours.", "前面还有 {n} 个运行。"),
-    "ahead.one": ("A run is before yours.", "前面还有 1 个运行。"),
+    "ahead": ("{n} runs are before yours; {length} in the line.", "前面还有 {n} 个运行；队中共 {length} 个。"),
+    "ahead.one": ("A run is before yours; {length} in the line.", "前面还有 1 个运行；队中共 {length} 个。"),
     "loading": ("Loading {name}.", "正在载入 {name}。"),
     "loading.note": ("{note}.", "正在载入 {name}。"),  # the decoder's own notes are English
     "loading.share": ("{note}.", "正在下载 {name}：{share:.0%}。"),
@@ -90,6 +90,11 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
                      "此请求中有的值类型不对；请照 README 的 API 一节填写文字、数、true 或 false。"),
     "error.empty": ("The prompt is empty; type something to decode.", "提示是空的；请输入要解码的内容。"),
     "error.long": ("The prompt has {n:,} characters; give {most:,} at most.", "提示有 {n:,} 个字符；最多可以有 {most:,} 个。"),
+    "error.one": ("A run of yours is going on already; wait for its end, or use a client of its own for each run.",
+                  "你已有一个运行在进行；请等它结束，或为每个运行各用一个客户端。"),
+    "error.address": ("{n} runs from your network are waiting already; try again when one has ended.",
+                      "你的网络已有 {n} 个运行在等待；请等其中一个结束后再试。"),
+    "error.gone": ("Nobody listens to this run any more, so it was ended; ask again.", "已无人在听这个运行，它被结束了；请重新提出。"),
     "error.line": ("{n} runs are waiting already; try again in a few minutes.", "已有 {n} 个运行在等待；请过几分钟再试。"),
     "error.pair": ("There is no pair {name} here; there is {pairs}.", "这里没有模型对 {name}；现有 {pairs}。"),
     "error.load": ("{name} could not be loaded ({error}); look at the terminal for more.", "{name} 无法载入（{error}）；详情见终端。"),

@@ -21,6 +21,13 @@ def host() -> str:
     return os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "localhost")
 
 
+def visitor(request) -> str:
+    """The network address that a request comes from. On a Space the platform's own proxy tells it, as the last of those
+    in the header; elsewhere anybody could write that header."""
+    told = request.headers.get("x-forwarded-for", "") if os.environ.get("SPACE_ID") else ""
+    return told.rpartition(",")[2].strip() or (request.client.host if request.client else "")
+
+
 def on_gpu(task: Callable[[dict], Iterator[dict]]) -> Callable[[dict], Iterator[dict]]:
     """`task` where ZeroGPU has a GPU for it; on any other machine, `task` itself."""
     if not zero():

@@ -14,6 +14,7 @@ ASSETS = Path(__file__).resolve().parent.parent / "assets"
 SCRIPTS = ("view-words.js", "view-data.js", "view-fill.js", "view-place.js", "view-fan.js", "view-tree.js", "view-zoom.js",
            "view-stream.js", "view-panels.js", "view-paint.js", "view-mask.js", "view-details.js", "view-export.js", "view.js",
            "view-controls.js")
+HOST = "page-runs.js"  # where the view's runs come from: no part of the view, and the only script that asks the server
 
 BETWEEN = "\x1f"  # the languages of a message
 MESSAGE_SCRIPT = """
@@ -38,14 +39,15 @@ def _asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
-def trace_view(lines: str = "", **settings) -> gr.HTML:
-    """The step-through view of the trace whose page lines (`treeviz.lines`) are its value.
+def trace_view(shown: str = "", **settings) -> gr.HTML:
+    """The step-through view of a trace: its value is the trace's page lines (`treeviz.lines`), or a reference to a run on
+    the server (`treeviz.shelf`), which the browser reads as it grows.
 
     Give it a longer string that starts with the one it has, and it appends; any other string is a new run.
     """
-    script = "const TV = {};\n" + "\n".join(_asset(name) for name in SCRIPTS)
+    script = "const TV = {};\n" + "\n".join(_asset(name) for name in (*SCRIPTS, HOST))
     script += "\nTV.mount(element, props, watch, trigger);\n"
-    return gr.HTML(value=lines, html_template=_asset("view.html"), css_template=_asset("view.css"), js_on_load=script,
+    return gr.HTML(value=shown, html_template=_asset("view.html"), css_template=_asset("view.css"), js_on_load=script,
                    apply_default_css=False, elem_classes=["tv-host"], **settings)
 
 

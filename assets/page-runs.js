@@ -1,0 +1,50 @@
+// Where the view's runs come from. The page's value is a run's lines, or a reference to a run on the server, which is
+// read from there as it grows. A connection that breaks is taken up where it broke.
+
+TV.mount = (element, props, watch, trigger) => {
+  const view = new TV.View(element, trigger);
+  let reading = null;
+  const show = value => {
+    reading?.abort();
+    reading = null;
+    if (typeof value !== 'string' || !value.startsWith('run:')) { view.read(value); return; }
+    reading = new AbortController();
+    TV.readRun(value.slice(4), text => view.read(text), reading.signal).catch(error => {
+      if (error.name !== 'AbortError') view.toast(view.t(error.gone ? 'runGone' : 'runLost'));
+    });
+  };
+  watch('value', () => show(props.value));
+  show(props.value);
+  if (view.state.lang !== 'en') view.speak();
+};
+
+// Reads a run to its end; `told` hears all of its lines so far, whenever there are more.
+TV.readRun = async (name, told, signal) => {
+  const root = (globalThis.gradio_config?.root ?? '').replace(/\/$/, '');
+  const address = `${root}/treeviz/runs/${name.split('/').map(encodeURIComponent).join('/')}?from=`;
+  let text = '', lines = 0;
+  for (let tries = 0; ; tries++) {
+    try {
+      const answer = await fetch(address + lines, {signal});
+      if (!answer.ok) throw Object.assign(new Error(answer.statusText), {gone: answer.status === 404});
+      const pieces = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let rest = ''; ;) {
+        const {value, done} = await pieces.read();
+        if (done) return;
+        const end = value.lastIndexOf('\n') + 1;
+        if (end) {
+          const whole = rest + value.slice(0, end);
+          text += whole; lines += whole.split('\n').length - 1;
+          rest = '';
+          tries = 0;
+          told(text);
+        }
+        rest += value.slice(end);
+      }
+    } catch (error) {
+      if (error.name === 'AbortError' || error.gone || tries === 6) throw error;
+      await new Promise(resolve => setTimeout(resolve, 250 * 2 ** tries));
+      if (signal.aborted) return;
+    }
+  }
+};

@@ -1,0 +1,113 @@
+"""What the server does beside gradio: it knows who listens, and hands out the lines of a run as they come.
+
+Gradio keeps the last value of every output, for every session; so the page's value is only the name of a run, and the
+browser reads the run itself from here. Knows connections and runs; no pages, no models.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from .runs import Run
+
+LOOK = 0.2         # seconds between two looks for new lines
+REMEMBERED = 60    # seconds for which a session that nobody listens to is remembered
+STREAMS = re.compile(r"/gradio_api/(?:queue/data$|call/(?:v2/)?[^/]+/(?P<event>[^/]+)$)")
+
+
+class Listeners:
+    """Counts, for each session, the streams of events that are open: the middleware around the whole app.
+
+    A stream is named by its session or, asked for by curl, by its event, which gradio then takes for the session's name.
+    """
+
+    def __init__(self):
+        self._open: dict[str, int] = {}
+        self._left: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def silence(self, session: str) -> float | None:
+        """Seconds since the last listener of a session left: 0 while one is there, None where none has come."""
+        with self._lock:
+            if self._open.get(session):
+                return 0.0
+            left = self._left.get(session)
+            return None if left is None else time.monotonic() - left
+
+    def around(self, app):
+        """The app, its streams watched."""
+
+        async def watched(scope, receive, send):
+            name = self._stream(scope)
+            if name is None:
+                await app(scope, receive, send)
+                return
+            self._come(name)
+            try:
+                await app(scope, receive, send)
+            finally:
+                self._go(name)
+
+        return watched
+
+    @staticmethod
+    def _stream(scope) -> str | None:
+        if scope["type"] != "http" or scope["method"] != "GET" or not (found := STREAMS.search(scope["path"])):
+            return None
+        return found["event"] or parse_qs(scope["query_string"].decode("latin-1")).get("session_hash", [None])[0]
+
+    def _come(self, name: str) -> None:
+        with self._lock:
+            self._open[name] = self._open.get(name, 0) + 1
+
+    def _go(self, name: str) -> None:
+        with self._lock:
+            self._open[name] -= 1
+            if not self._open[name]:
+                del self._open[name]
+            self._left.pop(name, None)
+            self._left[name] = time.monotonic()  # the newest is last
+            for old in list(self._left):
+                if self._left[old] > time.monotonic() - REMEMBERED:
+                    break
+                del self._left[old]
+
+
+def lines_route(find: Callable[[str, str], Run | Iterator[str] | None]) -> Route:
+    """`GET /treeviz/runs/{shelf}/{name}?from=N`: the page lines of a run from the N-th on, and what comes, until it ends.
+
+    find(shelf, name) gives a run, or the lines of one that is whole, or None.
+    """
+
+    async def answer(request: Request) -> Response:
+        start = request.query_params.get("from", "0")
+        start = int(start) if re.fullmatch(r"\d{1,9}", start) else 0
+        run = await asyncio.to_thread(find, request.path_params["shelf"], request.path_params["name"])
+        if run is None:
+            return JSONResponse({"error": "This run is not kept here any more."}, 404)
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        lines = _growing(run, start) if isinstance(run, Run) else run
+        return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
+
+    return Route("/treeviz/runs/{shelf}/{name:path}", answer)
+
+
+async def _growing(run: Run, start: int) -> AsyncIterator[str]:
+    """A run's lines as they come. Being cancelled is how it ends where the reader went away."""
+    while True:
+        done = run.done  # asked first: what came before it was done is told below
+        for line in run.lines(start):
+            start += 1
+            yield line
+        if done:
+            return
+        await asyncio.sleep(LOOK)
