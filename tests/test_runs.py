@@ -116,6 +116,7 @@ def test_a_run_whose_listener_is_gone_is_over(monkeypatch):
     runs = Runs(lambda session: silence[session])
     run = runs.begin("ann", "1")
     assert not run.over()
+    run.born -= 60
     silence["ann"] = module.GONE / 2
     assert not run.over()
     silence["ann"] = module.GONE * 1.1
@@ -128,6 +129,8 @@ def test_a_run_that_nobody_comes_to_hear_is_over(monkeypatch):
     runs = Runs(lambda session: None)
     run = runs.begin("ann", "1")
     assert not run.over(), "its listener may be on the way"
+    run.silence = lambda session: 30
+    assert not run.over(), "who left was listening to another run"
     run.born -= module.COMING
     assert run.over() and list(runs.wait(run)) == []
     runs.finish(run)

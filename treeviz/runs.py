@@ -54,8 +54,9 @@ class Run:
     def over(self) -> bool:
         """Should it end, since it was stopped or nobody listens any more?"""
         if not self._stop.is_set():
-            silent = self.silence(self.session)
-            if time.monotonic() - self.born > COMING if silent is None else silent > GONE:
+            silent, age = self.silence(self.session), time.monotonic() - self.born
+            waited_for = silent is None or silent > age  # whoever left before it began was another run's listener
+            if age > COMING if waited_for else silent > GONE:
                 self._stop.set()
         return self._stop.is_set()
 

@@ -24,8 +24,8 @@ def charts_asked_for(page):
 
     def look(request):
         if "/queue/join" in request.url:
-            lines, *language = json.loads(request.post_data)["data"] or [None]
-            if str(lines).startswith("{") and len(language) == 1:
+            shown, *language = json.loads(request.post_data)["data"] or [None]
+            if str(shown).startswith("run:") and len(language) == 1:
                 asked.extend(language)
 
     page.on("request", look)

@@ -10,7 +10,7 @@ import pytest
 
 from core.trace import Trace
 from tests.browser.page import unfold
-from tests.browser.visitors import Visitor, outcome
+from tests.browser.visitors import Visitor, last_message
 from treeviz.gallery import recorded
 from treeviz.lines import trace_of
 
@@ -53,13 +53,13 @@ def test_twenty_read_and_four_decode(server):
     warm = Visitor(address)
     for run in runs:
         warm.ask("pick", [run.sentence])
-    outcome(list(warm.decode(**SMALL, Prompt="Once", max_new_tokens=4))[-1])
+    warm.run(**SMALL, Prompt="Once", max_new_tokens=4)
     before = memory(process) if Path("/proc/self/status").exists() else None
 
     def read(number):
         visitor, wrong = Visitor(address), []
         for run in (runs[(number + i) % len(runs)] for i in range(4)):
-            lines, _ = visitor.ask("pick", [run.sentence])["output"]["data"]
+            lines = visitor.lines(visitor.ask("pick", [run.sentence])["output"]["data"][0])
             header = json.loads(lines.partition("\n")[0])
             if header["page"]["name"] != run.name or lines.count("\n") < 3:
                 wrong.append(run.name)
@@ -67,7 +67,7 @@ def test_twenty_read_and_four_decode(server):
 
     def decode(number):
         visitor, prompt = Visitor(address), f"Once upon a time there were {number} foxes"
-        done = [outcome(list(visitor.decode(**SMALL, Prompt=prompt, max_new_tokens=10))[-1]) for _ in range(2)]
+        done = [visitor.run(**SMALL, Prompt=prompt, max_new_tokens=10) for _ in range(2)]
         return [(trace_of(lines), message, prompt) for lines, message in done]
 
     with ThreadPoolExecutor(24) as pool:
@@ -85,23 +85,25 @@ def test_the_place_in_the_line_is_told_and_stop_lets_the_next_one_in(server):
     first, second, heard = Visitor(server[0]), Visitor(server[0]), threading.Event()
 
     def long_run():
+        told = []
         for said in first.decode(Prompt="abcdefgh", As_a_chat_message=False, max_new_tokens=2000):
+            told.append(said)
             if "busy:Decoding." in json.dumps(said):
                 heard.set()
-        return outcome(said)
+        return first.outcome(told)
 
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(long_run)
         assert heard.wait(60)
         told = []
         for said in second.decode(**SMALL, Prompt="Once upon a time", max_new_tokens=8):
-            told.append(json.dumps(said))
-            if "A run is before yours." in told[-1]:
+            told.append(said)
+            if "A run is before yours; 2 in the line." in json.dumps(said):
                 first.send("stop")
         lines, message = run.result(60)
-    assert any("A run is before yours." in text for text in told)
+    assert any("A run is before yours; 2 in the line." in json.dumps(said) for said in told)
     assert message == "ok:Stopped." and trace_of(lines).output.finish_reason == "cancelled"
-    lines, message = outcome(said)
+    lines, message = second.outcome(told)
     assert message == "ok:Done." and trace_of(lines).summary.new_tokens == 8 and trace_of(lines).pair.name == "storybook"
 
 
@@ -118,26 +120,26 @@ def reach(visitor, word):
 def test_whoever_closes_the_tab_while_decoding_makes_room(server):
     for _ in range(12):  # a run that went on would let the next one wait
         reach(Visitor(server[0]), "busy:Decoding.").close()
-    lines, message = outcome(list(Visitor(server[0]).decode(**SMALL, Prompt="Once upon a time", max_new_tokens=6))[-1])
+    lines, message = Visitor(server[0]).run(**SMALL, Prompt="Once upon a time", max_new_tokens=6)
     assert message == "ok:Done." and trace_of(lines).summary.new_tokens == 6
 
 
 def test_whoever_closes_the_tab_while_waiting_makes_room(server):
     first = Visitor(server[0])
     running = reach(first, "busy:Decoding.")
-    for waiting in [reach(Visitor(server[0]), " before yours.") for _ in range(12)]:
+    for waiting in [reach(Visitor(server[0]), " before yours;") for _ in range(12)]:
         waiting.close()
     first.send("stop")
-    assert outcome(list(running)[-1])[1] == "ok:Stopped."
-    lines, message = outcome(list(Visitor(server[0]).decode(**SMALL, Prompt="Once upon a time", max_new_tokens=6))[-1])
+    assert last_message(list(running)) == "ok:Stopped."
+    lines, message = Visitor(server[0]).run(**SMALL, Prompt="Once upon a time", max_new_tokens=6)
     assert message == "ok:Done." and trace_of(lines).summary.new_tokens == 6
 
 
 def test_numbers_out_of_bounds_are_sentences_on_the_page(server):
     visitor = Visitor(server[0])
-    _, message = outcome(list(visitor.decode(Prompt="abc", As_a_chat_message=False, top_k=99))[-1])
+    _, message = visitor.run(Prompt="abc", As_a_chat_message=False, top_k=99)
     assert message == "error:top_k is 99; give a number from 1 to 16."
-    _, message = outcome(list(visitor.decode(Prompt="abc", As_a_chat_message=False, top_k=2, depth=1))[-1])
+    _, message = visitor.run(Prompt="abc", As_a_chat_message=False, top_k=2, depth=1)
     assert message.startswith("error:total_tokens is 59, but top_k 2 and depth 1 give only 6 candidates")
 
 
@@ -145,7 +147,7 @@ def test_the_run_on_the_page_stays_where_none_takes_its_place(server):
     visitor, sent = Visitor(server[0]), []
     for prompt in ("  ", "abc"):  # nothing to decode; and no chat template, found out after the run has begun
         sent += [said["output"]["data"] for said in visitor.decode(Prompt=prompt) if said.get("output", {}).get("data")]
-    assert not [data for data in sent if isinstance(data[0], str)], "no page lines, not even empty ones"
+    assert not [data for data in sent if isinstance(data[0], str)], "no run to read"
     assert sent[-1][1].startswith("error:The tokenizer")
 
 
@@ -213,7 +215,7 @@ def test_a_run_in_a_hidden_tab_is_whole_when_the_tab_is_shown_again(visit):
     tab = page.context.new_cdp_session(page)
     tab.send("Page.setWebLifecycleState", {"state": "frozen"})  # what a browser does to a tab that nobody sees
     other = Visitor(visit.address)  # its turn comes when the hidden run has ended
-    assert outcome(list(other.decode(**SMALL, Prompt="Once", max_new_tokens=4))[-1])[1] == "ok:Done."
+    assert other.run(**SMALL, Prompt="Once", max_new_tokens=4)[1] == "ok:Done."
     tab.send("Page.setWebLifecycleState", {"state": "active"})
     page.wait_for_selector(".tv-message[data-kind=ok]")
     page.wait_for_function("document.querySelector('.tv').treeviz.data.footer?.output.token_ids.length === 300")
