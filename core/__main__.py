@@ -13,7 +13,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the program without a word while its modules load
 
 from .errors import UserError
-from .flags import add_pair, add_settings, add_training, config_of, pair_of, progress_line
+from .flags import add_pair, add_settings, add_training, config_of, pair_of, progress_line, tell_cost
 from .ink import LINES, say, sentence, visible
 from .run import run_command
 from .show import counted, round_lines, summary_lines
@@ -121,6 +121,7 @@ def bench_command(args: argparse.Namespace) -> int:
     from .bench import bench, read_prompts
     prompts = read_prompts(args.prompts)[: args.limit]
     pair = pair_of(args)
+    tell_cost(config)
     for line in bench(pair, config, prompts, chat=not args.no_chat, generate_too=not args.skip_generate):
         say(line, flush=True)
     return 0

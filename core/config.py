@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, fields
 from .errors import UserError
 
 MOST = 2**64 - 1  # of any whole number here: a seed may be that large
+MOST_CANDIDATES = 250_000  # of a round: some 10 MB of trace
+MOST_ROWS = 10_000         # of a tree: its mask is the square
 
 
 def brief(value: object) -> str:
@@ -66,12 +68,17 @@ class DecodeConfig:
             value = getattr(self, name)
             if value < least:
                 raise UserError(f"{name} is {brief(value)}; give {least} or more.")
+        if self.candidates > MOST_CANDIDATES:
+            raise UserError(f"top_k is {self.top_k} and depth {self.depth}: a round would score {round_cost(self.candidates)}; "
+                            f"{MOST_CANDIDATES:,} candidates are the most, so lower top_k or depth.")
         if self.total_tokens > self.candidates:
             raise UserError(
                 f"total_tokens is {self.total_tokens}, but top_k {self.top_k} and depth {self.depth} give only "
                 f"{self.candidates} candidates (top_k + depth * top_k^2); lower total_tokens to {self.candidates} "
                 "or raise top_k or depth."
             )
+        if self.total_tokens > MOST_ROWS:
+            raise UserError(f"total_tokens is {self.total_tokens}; the target reads a tree in one pass, {MOST_ROWS:,} are the most.")
         if 0 < self.draft_vocab < self.top_k:
             raise UserError(f"draft_vocab is {self.draft_vocab}, fewer tokens than top_k {self.top_k} children; give 0 "
                             "(all tokens) or more.")
@@ -124,3 +131,8 @@ class DecodeConfig:
 def candidate_count(top_k: int, depth: int) -> int:
     """top_k + depth * top_k^2 (EAGLE-2, section 4.1): the most nodes a re-rank can keep."""
     return top_k + depth * top_k**2
+
+
+def round_cost(candidates: int) -> str:
+    """What a round of so many candidates takes, roughly, where it is recorded."""
+    return f"{candidates:,} candidates, some {candidates * 4e-5:,.1f} MB of trace and {candidates * 2e-4:,.0f} MB of memory"

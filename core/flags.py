@@ -7,9 +7,11 @@ import sys
 import warnings
 from pathlib import Path
 
-from .config import DecodeConfig, candidate_count
+from .config import DecodeConfig, candidate_count, round_cost
 from .errors import PairWarning, UserError
 from .ink import say
+
+COSTLY = 10_000  # candidates of a round, above which it is said what they cost
 
 
 def add_pair(command: argparse.ArgumentParser) -> None:
@@ -85,6 +87,12 @@ def config_of(args: argparse.Namespace) -> DecodeConfig:
     return DecodeConfig(**shape, max_new_tokens=args.max_new_tokens, temperature=args.temperature, top_p=args.top_p,
                         sample_top_k=args.sample_top_k, seed=args.seed,
                         stop_ids=tuple(id_list(args.stop_ids, "--stop-ids")))
+
+
+def tell_cost(config: DecodeConfig) -> None:
+    """A line on stderr where a round is a large one."""
+    if config.candidates > COSTLY:
+        print(f"A round scores {round_cost(config.candidates)}; a smaller --top-k or --depth costs less.", file=sys.stderr)
 
 
 def id_list(text: str, flag: str) -> list[int]:

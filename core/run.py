@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from .errors import UserError
-from .flags import config_of, id_list, pair_of
+from .flags import config_of, id_list, pair_of, tell_cost
 from .ink import JOINERS, LINES, say, visible
 from .show import summary_lines
 
@@ -33,6 +33,7 @@ def run_command(args: argparse.Namespace) -> int:
     from .record import stream
 
     events = stream(pair, ids if text is None else encode(pair, text, args.chat), config, text)
+    tell_cost(config)
     builder, failure, started, seconds = TraceBuilder(), None, time.perf_counter(), 0.0
     out = _Printer(terminal=sys.stdout.isatty())
     with _lines_file(args.trace) as write:
@@ -62,6 +63,8 @@ def run_command(args: argparse.Namespace) -> int:
             trace.save(args.trace)
     if isinstance(failure, BrokenPipeError):
         raise failure
+    if args.quiet and args.check and not isinstance(failure, UserError):
+        _tell_check(trace.check)
     if not args.quiet:
         print()
         for line in summary_lines(trace):
@@ -73,7 +76,14 @@ def run_command(args: argparse.Namespace) -> int:
         return 130
     if failure is not None:
         raise failure
-    return 1 if trace.check.lossless is False and trace.pair.dtype == "float32" else 0
+    return 1 if trace.check.lossless is False else 0
+
+
+def _tell_check(check) -> None:
+    """What a check found, where no summary says so."""
+    if not check.lossless:
+        said = "not lossless" if check.lossless is False else "lossless was not checked"
+        print(f"{said}: {check.note}", file=sys.stderr)
 
 
 class _Printer:

@@ -172,7 +172,24 @@ def test_a_run_that_is_not_lossless_says_so_and_exits_1(capsys, monkeypatch, tmp
     check = Trace.load(tmp_path / "t.json").check
     assert check.lossless is False and check.first_difference == 3 and check.note.count("logit") == 2
     code, out, _ = call(capsys, "run", *PAIR, *IDS, *FEW, "--check", "--dtype", "bfloat16")
-    assert code == 0 and "apart, a near-tie in bfloat16 arithmetic" in out  # expected there, told, no failure
+    assert code == 1 and "apart, a near-tie in bfloat16 arithmetic" in out  # expected there, and told
+    for flags in ([], ["--dtype", "bfloat16"]):
+        code, out, err = call(capsys, "run", *PAIR, *IDS, *FEW, "--check", "--quiet", *flags)
+        assert code == 1 and err.startswith("not lossless: token 3: plain decoding chose") and err.count("\n") == 1
+        assert "lossless" not in out
+
+
+def test_a_check_that_cannot_be_made_is_not_silent(capsys):
+    quiet = [*PAIR, *IDS, *FEW, "--check", "--quiet"]
+    assert call(capsys, "run", *quiet, "--temperature", "1")[::2] == (
+        0, "lossless was not checked: sampled: the distribution is the target's, one run cannot show it\n")
+    assert call(capsys, "run", *quiet)[::2] == (0, "")
+
+
+def test_a_large_tree_says_what_it_costs(capsys):
+    code, _, err = call(capsys, "run", *PAIR, *IDS, "--top-k", "100", "--depth", "1", "--max-new-tokens", "2")
+    assert code == 0 and err == (
+        "A round scores 10,100 candidates, some 0.4 MB of trace and 2 MB of memory; a smaller --top-k or --depth costs less.\n")
 
 
 # -- show and check-trace ---------------------------------------------------------------------------------------------
