@@ -14,6 +14,7 @@ import threading
 import time
 from pathlib import Path
 
+from .config import DecodeConfig
 from .errors import UserError
 from .flags import config_of, id_list, pair_of, tell_cost
 from .ink import JOINERS, LINES, say, visible
@@ -25,6 +26,11 @@ DRAFTED, BONUS, RESET = "\x1b[32m", "\x1b[33;1m", "\x1b[0m"
 def run_command(args: argparse.Namespace) -> int:
     config = config_of(args)
     _check_writable(args.trace)  # before anything slow
+    with _reserved(args.trace):
+        return _run(args, config)
+
+
+def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
     ids, text = prompt_of(args)
     pair = pair_of(args)
     from .chat import encode
@@ -128,6 +134,29 @@ def _check_writable(path: str | None) -> None:
                 pass
             if new:
                 os.unlink(probe)
+
+
+@contextlib.contextmanager
+def _reserved(path: str | None):
+    """The place of the trace for this run alone: two that write there would spoil each other's file."""
+    place = os.path.realpath(path) if path else os.devnull
+    if os.path.exists(place) and not os.path.isfile(place):  # a device has room for everybody
+        yield
+        return
+    from filelock import FileLock, Timeout
+    lock = FileLock(place + ".lock", timeout=0)
+    with _disk_errors(path):
+        try:
+            lock.acquire()
+        except Timeout:
+            raise UserError(f"The trace {path} is being written by another run; give another file, or wait for that run to "
+                            "end.") from None
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(lock.lock_file)
+        lock.release()
 
 
 @contextlib.contextmanager

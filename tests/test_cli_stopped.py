@@ -80,6 +80,32 @@ def test_ctrl_c_while_loading(capsys, monkeypatch, tmp_path):
     assert code == 130 and err == "\nstopped\n" and list(tmp_path.iterdir()) == []
 
 
+# -- two that write the same file -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["run.json", "run.jsonl", "run.json.gz"])
+def test_a_second_run_that_would_write_the_same_trace_is_refused(capsys, monkeypatch, tmp_path, name):
+    decode(capsys, *PAIR, *IDS, *FEW, "--trace", tmp_path / "alone.json")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / name)
+    same = tmp_path / ("link.jsonl" if name == "run.jsonl" else name)
+    second = [sys.executable, "-m", "core", "run", *PAIR, *IDS, *FEW, "--trace", str(same)]
+    refusals, verify = [], Target.verify
+
+    def meanwhile(self, *args):
+        if not refusals:
+            refusals.append(subprocess.run(second, cwd=GOLDEN.parent.parent, capture_output=True, text=True, timeout=150))
+        return verify(self, *args)
+
+    monkeypatch.setattr(Target, "verify", meanwhile)
+    decode(capsys, *PAIR, *IDS, *FEW, "--trace", tmp_path / name)
+    assert refusals[0].returncode == 2 and refusals[0].stdout == "" and refusals[0].stderr == (
+        f"error: The trace {same} is being written by another run; give another file, or wait for that run to end.\n")
+    assert Trace.load(tmp_path / name).output == Trace.load(tmp_path / "alone.json").output
+    monkeypatch.undo()
+    decode(capsys, *PAIR, *IDS, *FEW, "--trace", same)  # the place is free again, and nothing is left beside it
+    assert {p.name for p in tmp_path.iterdir()} == {name, "alone.json", "link.jsonl"}
+
+
 # -- the real thing ---------------------------------------------------------------------------------------------------
 
 
