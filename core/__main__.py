@@ -75,7 +75,8 @@ def parser() -> argparse.ArgumentParser:
                                 description="tokens/s, tau and where the time goes, all in one run.")
     add_pair(bench)
     add_settings(bench)
-    bench.add_argument("--prompts", help="a JSONL file; turns[0] (or prompt) of each line is a user message")
+    bench.add_argument("--prompts", help="JSON lines or one array: the first of turns, prompt, instruction (with "
+                                              "input), question, text is a user message")
     bench.add_argument("--limit", type=int, default=8, help="use the first N prompts (default 8)")
     bench.add_argument("--no-chat", action="store_true", help="do not wrap prompts in the chat template")
     bench.add_argument("--skip-generate", action="store_true", help="leave out transformers' generate")
@@ -119,10 +120,12 @@ def bench_command(args: argparse.Namespace) -> int:
     if args.limit < 1:
         raise UserError(f"--limit is {args.limit}; give 1 or more.")
     from .bench import bench, read_prompts
-    prompts = read_prompts(args.prompts)[: args.limit]
+    prompts = read_prompts(args.prompts)
     pair = pair_of(args)
     tell_cost(config)
-    for line in bench(pair, config, prompts, chat=not args.no_chat, generate_too=not args.skip_generate):
+    if len(prompts) > args.limit:
+        print(f"The first {args.limit} of {len(prompts)} prompts are taken (--limit).", flush=True)
+    for line in bench(pair, config, prompts[: args.limit], chat=not args.no_chat, generate_too=not args.skip_generate):
         say(line, flush=True)
     return 0
 

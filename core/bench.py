@@ -6,10 +6,8 @@ ratios. Assertion-free on purpose; what must hold is in the tests.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import torch
 
@@ -21,6 +19,9 @@ from .events import CacheCommitted, RunFinished
 from .linear import usual_form
 from .pair import Pair
 from .record import generate, stream
+from .records import is_text, records
+
+KEYS = ("turns", "prompt", "instruction", "question", "text")  # the first that a record has is what its user says
 
 DEFAULT_PROMPTS = (
     "Why is the sky blue?",
@@ -31,35 +32,42 @@ DEFAULT_PROMPTS = (
 
 
 def read_prompts(path: str | None) -> list[str]:
-    """User messages: turns[0], prompt or text of each line of a JSONL file, or a few of our own."""
+    """User messages: of each record of a file the first that it has (`_message`), or a few of our own. Raises UserError."""
     if path is None:
         return list(DEFAULT_PROMPTS)
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, ValueError) as error:
-        raise UserError(f"The prompts in {path} cannot be read ({getattr(error, 'strerror', None) or error}); give a file "
-                        "of JSON lines.") from None
-    prompts = [_user_message(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()]
+    prompts = []
+    for where, record in records(path, "The file of prompts"):
+        message = _message(record)
+        if not is_text(message):
+            raise UserError(f'{where} is not a prompt; give JSON like {{"prompt": "..."}}, or with {", ".join(KEYS)}.')
+        if not message:
+            raise UserError(f"{where}: the prompt is empty; leave the line out.")
+        prompts.append(message)
     if not prompts:
-        raise UserError(f"There are no prompts in {path}; give JSON lines with turns, prompt or text.")
+        raise UserError(f"There are no prompts in {path}; give JSON lines with {', '.join(KEYS)}.")
     return prompts
 
 
-def _user_message(line: str, where: str) -> str:
-    try:
-        record = json.loads(line)
-        text = record["turns"][0] if "turns" in record else record["prompt"] if "prompt" in record else record["text"]
-    except (ValueError, KeyError, TypeError, IndexError):
-        text = None
-    if not isinstance(text, str):
-        raise UserError(f'{where} is not a prompt; give JSON like {{"prompt": "..."}}, or turns or text.')
-    return text
+def _message(record: object) -> object:
+    """What the user says first in a record of the common sets of questions."""
+    if not isinstance(record, dict):
+        return record
+    message = next((record[key] for key in KEYS if record.get(key) is not None), None)
+    if isinstance(message, list):  # turns
+        return message[0] if message else None
+    more = record.get("input") if "instruction" in record else None
+    return f"{message}\n\n{more}" if is_text(message) and is_text(more) and more else message
 
 
 def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, generate_too: bool) -> Iterator[str]:
     """Lines of a report, the running ones first."""
     chat = chat and bool(getattr(pair.tokenizer, "chat_template", None))
     prompts = [encode(pair, text, chat) for text in prompts]
+    for number, ids in enumerate(prompts, start=1):  # before anything slow
+        try:
+            decoder.check_input(pair, ids, config)
+        except decoder.DecodeError as error:
+            raise decoder.DecodeError(f"Prompt {number} cannot be decoded: {error}") from None
     ways = {"plain": _plain, "EAGLE-2": _unrecorded, "recorded": _recorded}
     if generate_too and config.greedy:
         ways["generate"] = _transformers

@@ -69,7 +69,7 @@ class DecodeConfig:
             if value < least:
                 raise UserError(f"{name} is {brief(value)}; give {least} or more.")
         if self.candidates > MOST_CANDIDATES:
-            raise UserError(f"top_k is {self.top_k} and depth {self.depth}: a round would score {round_cost(self.candidates)}; "
+            raise UserError(f"top_k is {self.top_k} and depth is {self.depth}: a round would score {round_cost(self.candidates)}; "
                             f"{MOST_CANDIDATES:,} candidates are the most, so lower top_k or depth.")
         if self.total_tokens > self.candidates:
             raise UserError(

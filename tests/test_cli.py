@@ -12,6 +12,7 @@ from toy_tokenizers import byte_level
 
 from core import Trace
 from core.__main__ import main, parser
+from core.bench import read_prompts
 from core.errors import UserError
 from core.flags import config_of
 from core.pairs import PAIRS
@@ -251,6 +252,31 @@ def test_bench_reports_from_one_run(capsys, talking, tmp_path):
         assert line in out
     code, out, _ = call(capsys, "bench", *talking, "--limit", "1", "--max-new-tokens", "4", "--skip-generate", "--no-chat")
     assert code == 0 and "generate:" not in out
+
+
+SETS = [{"turns": ["Why?", "And then?"], "prompt": "not this"}, {"prompt": "the cat\u2028sat\u0085on"}, {"prompt": ["first", "second"]},
+        {"question": "2+2?", "answer": "4"}, {"instruction": "Say hi", "input": "", "output": "hi", "text": "all of it"},
+        {"instruction": "Add", "input": "1, 2", "output": "3"}, {"text": "In the garden"}, {"prompt": None, "text": " a"}, "as it is"]
+ASKED = ["Why?", "the cat\u2028sat\u0085on", "first", "2+2?", "Say hi", "Add\n\n1, 2", "In the garden", " a", "as it is"]
+
+
+@pytest.mark.parametrize("mark, kind", [("", "utf-8"), ("\ufeff", "utf-8"), ("\ufeff", "utf-16-le"), ("\ufeff", "utf-16-be")])
+@pytest.mark.parametrize("spell", [
+    lambda lines: "\n".join(lines), lambda lines: "\r\n\r\n".join(lines) + "\r\n", lambda lines: f"[{', '.join(lines)}]",
+    lambda lines: "\n[\n" + ",\n".join(lines) + "\n]\n"], ids=["lines", "blank lines", "array", "array over lines"])
+def test_bench_reads_the_common_sets_of_questions(tmp_path, mark, kind, spell):
+    path = tmp_path / "questions"
+    path.write_bytes((mark + spell([json.dumps(record, ensure_ascii=False) for record in SETS])).encode(kind))
+    assert read_prompts(path) == ASKED
+
+
+def test_bench_says_what_it_leaves_out_and_which_prompt_is_too_long(capsys, talking, tmp_path):
+    path = tmp_path / "prompts.jsonl"
+    path.write_text('{"prompt": "the"}\n' * 10)
+    code, out, _ = call(capsys, "bench", *talking, "--prompts", path, "--max-new-tokens", "1", "--skip-generate")
+    assert code == 0 and out.startswith("The first 8 of 10 prompts are taken (--limit).\n") and ", 8 prompts" in out
+    path.write_text('{"prompt": "the"}\n' + json.dumps({"prompt": "the " * 400}))
+    assert refused(capsys, ["bench", *talking, "--prompts", path], "Prompt 2 cannot be decoded", "shorten the prompt") == ""
 
 
 def test_presets_and_what_overrides_them():

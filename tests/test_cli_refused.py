@@ -22,8 +22,8 @@ talking = pytest.fixture(scope="module", name="talking")(talking_pair)
     (["--total-tokens", "53"], ["total_tokens is 53", "only 52 candidates", "lower total_tokens to 52"]),
     (["--top-k", "0"], ["top_k is 0", "give 1 or more"]),
     (["--top-k", "257"], ["top_k is 257", "only 256 tokens", "lower top_k"]),
-    (["--top-k", "2000"], ["top_k is 2000 and depth 3", "12,002,000 candidates", "480.1 MB of trace", "250,000", "lower top_k"]),
-    (["--depth", "1000000000"], ["depth 1000000000", "16,000,000,004 candidates", "lower top_k or depth"]),
+    (["--top-k", "2000"], ["top_k is 2000 and depth is 3", "12,002,000 candidates", "480.1 MB of trace", "250,000", "lower top_k"]),
+    (["--depth", "1000000000"], ["depth is 1000000000", "16,000,000,004 candidates", "lower top_k or depth"]),
     (["--top-k", "60", "--total-tokens", "10001"], ["total_tokens is 10001", "10,000 are the most"]),
     (["--depth", "-1"], ["depth is -1", "give 0 or more"]),
     (["--max-new-tokens", "0"], ["max_new_tokens is 0", "give 1 or more"]),
@@ -255,8 +255,10 @@ def test_the_library_keeps_it_too():
 
 
 @pytest.mark.parametrize("content, words", [
-    (None, ["No such file"]), (b"", ["no prompts"]), (b"\xff\xfe", ["utf-8"]), (b'{"prompt": "a"}\nnope\n', ["line 2"]),
-    (b'{"other": 1}', ["line 1", '"prompt"']), (b"[]", ["line 1"]), (b"7", ["line 1"]), (b'{"turns": [3]}', ["line 1"]),
+    (None, ["No such file"]), (b"", ["no prompts"]), (b"\xff\x00", ["UTF-8"]), (b'{"prompt": "a"}\nnope\n', ["line 2", "not JSON"]),
+    (b'{"other": 1}', ["line 1", '"prompt"', "question"]), (b"[]", ["no prompts"]), (b'["a", 5]', ["entry 2"]), (b'["a", ', ["no JSON array"]),
+    (b"[1]\n[2]\n", ["line 1"]), (b'{"prompt": ""}', ["line 1", "is empty"]), (b'{"prompt": "\\ud83d"}', ["line 1"]),
+    (b'{"prompt": ' + b"9" * 5000 + b"}", ["line 1", "number"]), (b"[" * 9999, ["nested too deeply"]), (b"7", ["line 1"]), (b'{"turns": [3]}', ["line 1"]),
     (b'{"turns": []}', ["line 1"]), (b'{"prompt": " "}', ["prompt is empty"]),
 ])
 def test_bench_prompts_that_cannot_be_read(capsys, talking, tmp_path, content, words):
