@@ -16,6 +16,11 @@ def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: li
     Only two runs may hold less than plain decoding: one that was cancelled, and one whose next round had no room.
     Greedy runs only: two sampled runs differ by chance, what they share is a distribution, and tests compare that.
     """
+    found = _compare(pair, prompt_ids, config, token_ids, cancelled)
+    return found | {"note": pair.remark(found["note"])}
+
+
+def _compare(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool) -> dict:
     if not config.greedy:
         return {"lossless": None, "first_difference": None,
                 "note": "sampled: the distribution is the target's, one run cannot show it"}

@@ -20,6 +20,7 @@ from transformers.utils import logging as transformers_logging
 from .errors import PairWarning
 from .fetch import offline
 from .files import CheckpointError, quiet_transformers, read_json, reason
+from .generation import rules_left_out, sentence
 from .head_files import check_head
 from .heads import load_head
 from .linear import speed_up
@@ -55,13 +56,15 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
         head.embed.to(device=home, dtype=dtype)  # its own embedding is no registered part of it
     speed_up(model)
     speed_up(head)
-    if head.note:
-        warnings.warn(head.note, PairWarning, stacklevel=2)
+    left_out = rules_left_out(model)
+    notes = (head.note,) * bool(head.note) + (sentence(left_out),) * bool(left_out)
+    for note in notes:
+        warnings.warn(note, PairWarning, stacklevel=2)
     return Pair(
         name=name or f"{_public_name(target)} + {_public_name(draft)}",
         target=wrapped, head=head.eval(), tokenizer=load_tokenizer(target_dir),
         eos_ids=_eos_ids(target_dir, model), target_source=target_source or _public_name(target),
-        draft_source=draft_source or _public_name(draft), notes=(head.note,) if head.note else (),
+        draft_source=draft_source or _public_name(draft), notes=notes, left_out=left_out,
     )
 
 

@@ -25,6 +25,7 @@ class RunStarted:
     config: dict
     prompt: dict
     vocabulary: Words
+    check: dict = field(default_factory=lambda: dict(NO_CHECK))  # what there is to say of it until it is compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +117,12 @@ class TraceBuilder:
         self._round: dict = {}
         self._words: Words = {}
         self._emitted: list[int] = []
+        self._check = dict(NO_CHECK)
 
     def add(self, event: Event) -> str:
         match event:
             case RunStarted():
+                self._check = event.check
                 self.document = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "created": event.created,
                                  "producer": event.producer, "pair": event.pair, "config": event.config,
                                  "prompt": event.prompt, "vocabulary": dict(event.vocabulary), "rounds": []}
@@ -159,8 +162,9 @@ class TraceBuilder:
     def cancel(self) -> str:
         """End a run that will not finish by itself; returns its footer line."""
         run, rounds = self.document, self.document["rounds"]
-        return self._finish(finish_cancelled(run["config"], run["vocabulary"], self._emitted,
-                                             [r["accept"]["length"] for r in rounds], [r["seconds"] for r in rounds]))
+        ending = finish_cancelled(run["config"], run["vocabulary"], self._emitted,
+                                  [r["accept"]["length"] for r in rounds], [r["seconds"] for r in rounds])
+        return self._finish(ending | {"check": self._check})
 
     def set_check(self, check: dict) -> None:
         """Record the comparison with plain decoding, which is made after the run."""

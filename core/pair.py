@@ -18,6 +18,11 @@ class Pair:
     target_source: str          # where the weights came from, as the trace records it
     draft_source: str
     notes: tuple[str, ...] = ()  # what whoever decodes with it should know, a sentence each
+    left_out: tuple[str, ...] = ()  # rules of the generation config that no decoding here follows
+
+    def remark(self, note: str) -> str:
+        """A note on a run, for its trace: what was left out of it belongs to it."""
+        return note + f"; not applied: {', '.join(self.left_out)} (generation config)" * bool(self.left_out)
 
     def describe(self) -> dict:
         """The `pair` part of a trace."""

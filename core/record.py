@@ -31,7 +31,7 @@ from .events import (
 )
 from .inputs import Prompt, ready
 from .pair import Pair
-from .summary import summarise
+from .summary import NO_CHECK, summarise
 from .trace import Trace
 from .tree import Layer, Tree
 from .verify import Accepted
@@ -100,12 +100,14 @@ class _Recorder:
 
     def events(self, stages: Iterator[decoder.Stage]) -> Iterator[Event]:
         new, prefill, layer = self.words.new, 0.0, 0
+        unchecked = NO_CHECK | {"note": self.pair.remark(NO_CHECK["note"])}
         yield RunStarted(
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             producer={"name": "treeviz", "version": __version__, "torch": torch.__version__,
                       "transformers": transformers.__version__},
             pair=self.pair.describe(), config=self.config.to_dict(),
             prompt={"text": self.prompt, "token_ids": self.prompt_ids}, vocabulary=new(self.prompt_ids),
+            check=unchecked,
         )
         for stage in stages:
             match stage:
@@ -137,7 +139,7 @@ class _Recorder:
                     yield RunFinished(
                         output={"token_ids": self.emitted, "text": self.text.text, "finish_reason": stage.finish_reason},
                         summary=summarise(self.lengths, self.config.depth, len(self.emitted), self.seconds, prefill),
-                        vocabulary=new(stage.token_ids),
+                        vocabulary=new(stage.token_ids), check=unchecked,
                     )
 
     def _drafted(self, number: int, layer: Layer) -> LayerDrafted:
