@@ -92,7 +92,7 @@ TV.controls = {
       if (footer) {
         if (footer.check.lossless !== null) pill(this.t(footer.check.lossless ? 'lossless' : 'lossy'), footer.check.note || this.t('losslessHelp'), footer.check.lossless ? 'good' : 'bad');
         if (footer.output.finish_reason === 'cancelled') pill(this.t('cancelled'), '');
-        pill(`${this.t('tau')} ${footer.summary.tau.toFixed(2)}`, this.t('tauHelp'));
+        if (this.data.rounds) pill(`${this.t('tau')} ${footer.summary.tau.toFixed(2)}`, this.t('tauHelp'));
       } else pill(this.t('running'), '', 'busy');
       if (this.data.rounds) pill(this.state.lang === 'zh' ? `第 ${this.state.round + 1} / ${this.data.rounds} 轮` : `Round ${this.state.round + 1} of ${this.data.rounds}`, '', 'count');
     }

@@ -13,7 +13,7 @@ TV.download = (name, blob) => {
 TV.fileName = (view, ending) => {
   const all = (view.data.header.prompt.text.match(/[\p{L}\p{N}]+/gu) || ['run']).slice(-5).join('-').toLowerCase();
   const words = [...all.slice(0, 200)].slice(0, 60).join('');  // whole characters, and a name that every disk takes
-  return `${words}-round-${view.state.round + 1}-${view.frame.kind}${ending}`;
+  return `${words}-round-${view.state.round + 1}-${view.frame?.kind}${ending}`;
 };
 
 // The tree as it stands, with its colours written into it, cropped to what there is.

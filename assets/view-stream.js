@@ -28,7 +28,20 @@ TV.Stream = class {
     const {data} = this.view;
     if (!more) { this.box.replaceChildren(); this.spans = []; this.found = new Map(); this.last = []; this.done = 0; this.prompt(data.header); }
     for (; this.done < data.rounds; this.done++) this.add(this.done, data.lines[this.done]);
+    if (data.footer && !data.rounds && !this.spans.length) this.alone(data.footer);
     this.cut(data.footer);
+  }
+
+  // Of a run without rounds, what the target said.
+  alone({page, output}) {
+    for (const [i, [, text]] of page.pieces.entries()) {
+      const span = TV.make('span', 'piece own');
+      span.title = this.view.t('bonusOf');
+      TV.Stream.write(span, text);
+      if (!span.textContent) span.append(TV.make('small', 'part', this.view.data.label(output.token_ids[i])));
+      this.spans.push(span);
+      this.box.append(span);
+    }
   }
 
   prompt(header) {

@@ -115,7 +115,8 @@ TV.View = class {
 
   draw(what) {
     TV.hide(this.ref.empty, this.data.rounds > 0);
-    if (!this.data.rounds) TV.write(this.ref.empty, this.t(this.data.header ? 'waiting' : 'empty'));
+    const {header, footer} = this.data;
+    if (!this.data.rounds) TV.write(this.ref.empty, footer ? footer.page.say[this.state.lang] : this.t(header ? 'waiting' : 'empty'));
     this.ref.root.classList.toggle('blank', !this.data.rounds);
     if (what === 'round') this.head();
     const m = this.model, s = this.state;

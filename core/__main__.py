@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
 
     show = commands.add_parser("show", help="print a round of a trace", description="A round of a trace in the terminal.")
     show.add_argument("file")
-    show.add_argument("--round", type=int, default=1, help="which round, counted from 1")
+    show.add_argument("--round", type=int, help="which round, counted from 1, which it is unless told")
     show.set_defaults(call=show_command, bad=2)
 
     check = commands.add_parser("check-trace", help="validate a trace", description="Exit 0 if FILE is a sound trace.")
@@ -99,7 +99,10 @@ def parser() -> argparse.ArgumentParser:
 
 def show_command(args: argparse.Namespace) -> int:
     trace = Trace.load(args.file)
-    for line in (*summary_lines(trace), "", *round_lines(trace, args.round - 1)):
+    lines = [*summary_lines(trace)]
+    if trace.rounds or args.round is not None:
+        lines += ["", *round_lines(trace, (1 if args.round is None else args.round) - 1)]
+    for line in lines:
         say(line)
     return 0
 

@@ -94,7 +94,7 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
                 runs.append(summary)
         same = outputs["EAGLE-2"] == outputs["plain"][: len(outputs["EAGLE-2"])]
         differ += config.greedy and not same
-        yield (f"prompt {number}: {len(outputs['EAGLE-2'])} tokens, tau {runs[-1]['tau']:.2f}, "
+        yield (f"prompt {number}: {len(outputs['EAGLE-2'])} tokens, {f"tau {runs[-1]['tau']:.2f}" if runs[-1]['rounds'] else 'no round'}, "
                + ("sampled" if not config.greedy else "equal to plain decoding" if same else "DIFFERS from plain"))
     yield from _report(config, spent, count, runs, differ, len(prompts))
 

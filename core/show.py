@@ -28,11 +28,18 @@ def _fixed(number: float, places: int) -> str:
     return f"{round(number, places) + 0.0:.{places}f}"
 
 
+def undrafted(trace: Trace) -> str:
+    """Why a run has no rounds."""
+    ids = trace.output.token_ids
+    return (f"the target's first token, {visible(trace, ids[0])!r}, ended the text and nothing was drafted" if ids else
+            "it was stopped before its first round and nothing was drafted")
+
+
 def round_lines(trace: Trace, index: int) -> Iterator[str]:
     """The lines that tell round `index`, counted from 0. Raises UserError where there is no such round."""
     if not 0 <= index < len(trace.rounds):
         raise UserError(f"There is no round {index + 1}; this run has rounds 1 to {len(trace.rounds)}."
-                        if trace.rounds else "This run has no rounds.")
+                        if trace.rounds else f"This run has no rounds: {undrafted(trace)}.")
     r = trace.rounds[index]
     kept = len(r.tree.candidate) - 1
     yield (f"Round {index + 1} of {len(trace.rounds)}: root {visible(trace, r.root)!r} at position {r.prefix_length}; "
@@ -89,6 +96,7 @@ def summary_lines(trace: Trace) -> Iterator[str]:
     yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; top_k {c['top_k']}, depth {c['depth']}, "
            f"total_tokens {c['total_tokens']}, temperature {c['temperature']:g}; ended by {trace.output.finish_reason}")
     yield (f"{counted(s.new_tokens, 'new token')} in {counted(s.rounds, 'round')} (one pass of the target each); "
-           f"tau {s.tau:.2f} = mean accepted drafted tokens + 1")
+           f"tau {s.tau:.2f} = mean accepted drafted tokens + 1") if trace.rounds else (
+               f"{counted(s.new_tokens, 'new token')} in no round: {undrafted(trace)}, so there is no tau")
     yield f"lossless: {'not checked' if trace.check.lossless is None else 'yes' if trace.check.lossless else 'NO'}" \
           f" ({trace.check.note})"

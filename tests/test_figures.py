@@ -1,5 +1,6 @@
 """The plotly figures: they hold what the trace says, and hostile text stays text."""
 
+import html
 import re
 
 import pytest
@@ -93,6 +94,39 @@ def test_hostile_text():
     for r in trace.rounds:
         for figure in (figures.tree_figure(r, trace), figures.mask_figure(r, trace), figures.accepted_figure(trace)):
             assert "<b>x" not in figure.to_json() and "<a href" not in figure.to_json()
+
+
+DOLLARS = ["$", "$$", "$x$", "a$b$c", "$$$x", r"$\alpha$", "&#36;", "&dollar;", "<b>$", "&lt;", "<br>", "<sub>2</sub>", "%{x}", "100%"]
+
+
+def test_every_text_is_the_text_itself():
+    """Plotly takes what stands between dollar signs for mathematics, and what looks like HTML for HTML."""
+    trace = make_trace(words=[*DOLLARS, " a", " b"])
+    said = {figures.show(trace.token(int(i))) for i in trace.vocabulary}
+    assert {figures.show(word) for word in trace.vocabulary.values()} >= set(DOLLARS[:3])
+    for r in trace.rounds:
+        tree = figures.tree_figure(r, trace)
+        for part in tree.data:
+            if part.mode == "markers+text":
+                assert [html.unescape(text) in said for text in part.text].count(False) == 0
+                assert all(html.unescape(text.split("<br>")[0]) in said for text in part.hovertext)
+        for figure in (tree, figures.mask_figure(r, trace), figures.accepted_figure(trace)):
+            for text in texts(figure.to_plotly_json()):
+                assert "$" not in text and set(re.findall("<[^>]*>", text)) <= {"<br>"}
+    hover = figures.accepted_figure(trace).data[0].hovertext
+    assert [html.unescape(text) for text in hover] == ["".join(figures.show(trace.token(t)) for t in r.committed[1:]) for r in trace.rounds]
+
+
+def texts(value):
+    """Every string in a figure."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from texts(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from texts(each)
 
 
 def test_the_numbers_of_a_run_explain_themselves():

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import gradio as gr
 
 from . import figures
+from .narrate import undrafted
 from .phrases import phrase
+
+MARKS = re.compile("[!-/:-@[-`{-~]")  # what Markdown may take for more than itself
 
 
 def draw(trace, language: str = "en") -> None:
     """Builds the components of the tab. When it is opened, not before: plots are a large script to load."""
     if trace is None or not trace.rounds:
-        gr.Markdown(phrase("chart.none", language))
+        said = phrase("chart.none", language) if trace is None else undrafted(trace, language)
+        gr.Markdown(MARKS.sub(r"\\\g<0>", said), latex_delimiters=[])  # a token may hold any of them
         return
     gr.Markdown(definitions(trace, language))
     for row in ((figures.accepted_figure, figures.depth_figure), (figures.time_figure, figures.pace_figure)):

@@ -5,12 +5,16 @@ Backgrounds are transparent and inks are middle greys, so that a figure reads on
 
 from __future__ import annotations
 
+from functools import wraps
 from math import exp
 
 import plotly.graph_objects as go
 
+from core.ink import visible
+
 from .frames import frames
 from .layout import boxes, layout
+from .narrate import undrafted
 from .phrases import phrase
 from .words import number, show
 
@@ -46,8 +50,8 @@ def _figure(title: str, **layout_) -> go.Figure:
 
 
 def _plain(text: str) -> str:
-    """Text that plotly shows as it is: it reads a few tags and entities."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Text that plotly shows as it is: it reads a few tags and entities, and mathematics between dollar signs."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
 
 
 def _label(trace, token: int, most: int = LONG) -> str:
@@ -163,6 +167,19 @@ def mask_figure(r, trace=None) -> go.Figure:
 
 # -- the run ---------------------------------------------------------------------------------------------------------
 
+def _of_rounds(draw):
+    """A chart of the rounds; where there are none, it says why."""
+    @wraps(draw)
+    def drawn(trace, language: str = "en") -> go.Figure:
+        if trace.rounds:
+            return draw(trace, language)
+        figure = _figure("")
+        figure.update_xaxes(visible=False).update_yaxes(visible=False)
+        return figure.add_annotation(text=_plain(undrafted(trace, language)), showarrow=False, x=0.5, y=0.5, xref="paper",
+                                     yref="paper")
+    return drawn
+
+@_of_rounds
 def accepted_figure(trace, language: str = "en") -> go.Figure:
     """Accepted length per round, the bonus on top of it."""
     figure = _figure(phrase("chart.rounds", language), barmode="stack", showlegend=True)
@@ -181,6 +198,7 @@ def accepted_figure(trace, language: str = "en") -> go.Figure:
     return figure
 
 
+@_of_rounds
 def depth_figure(trace, language: str = "en") -> go.Figure:
     """The share of rounds that accepted at least that many drafted tokens."""
     figure = _figure(phrase("chart.depth", language))
@@ -192,12 +210,13 @@ def depth_figure(trace, language: str = "en") -> go.Figure:
     return figure
 
 
+@_of_rounds
 def time_figure(trace, language: str = "en") -> go.Figure:
     """Where the time of the rounds went."""
     seconds = trace.summary.seconds
     parts = [("draft", PURPLE, ""), ("verify", BLUE, ""), ("tree", INK, "/"), ("accept", GREEN, "x"), ("commit", ORANGE, ".")]
     total = sum(seconds.get(key, 0) for key, *_ in parts) or 1.0
-    title = phrase("chart.time", language, seconds=total, device=_plain(trace.pair.device))
+    title = phrase("chart.time", language, seconds=total, device=_plain(visible(trace.pair.device, " ")))
     figure = _figure(title, barmode="stack", showlegend=True)
     for key, colour, pattern in parts:
         share = seconds.get(key, 0) / total
@@ -208,6 +227,7 @@ def time_figure(trace, language: str = "en") -> go.Figure:
     return figure
 
 
+@_of_rounds
 def pace_figure(trace, language: str = "en") -> go.Figure:
     """Tokens written against passes of the target, beside plain decoding's one token a pass."""
     figure = _figure(phrase("chart.pace", language), showlegend=True)

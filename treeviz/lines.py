@@ -13,11 +13,11 @@ from types import SimpleNamespace
 
 from core.config import DecodeConfig
 from core.ink import LINES, visible
-from core.trace import Prompt, Round, TokenText, Trace
+from core.trace import Output, Prompt, Round, TokenText, Trace
 
 from .frames import frames, pack
 from .layout import layout
-from .narrate import LANGUAGES, narrate, round_gain
+from .narrate import LANGUAGES, narrate, round_gain, undrafted
 from .source import sources
 from .words import show
 
@@ -78,11 +78,13 @@ class PageLines:
                 "say": {language: narrate(self._trace, r, frame, language) for language in LANGUAGES}}
 
     def _footer(self, part: dict, words: dict[str, TokenText]) -> dict:
-        """Of a run that ended before its first round, the token that the target said."""
+        """Of a run that ended before its first round: the token that the target said, and that it was all."""
         if self._rounds:
             return {}
         labels = self._learn(words)
-        return {"labels": labels, "pieces": [[0, self._piece(i)] for i in part["output"]["token_ids"]]}
+        self._trace.output = Output.model_validate(part["output"])
+        return {"labels": labels, "pieces": [[0, self._piece(i)] for i in part["output"]["token_ids"]],
+                "say": {language: undrafted(self._trace, language) for language in LANGUAGES}}
 
     def _learn(self, words: dict[str, TokenText]) -> dict[str, str]:
         self._words |= words

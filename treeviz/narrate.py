@@ -30,6 +30,14 @@ def round_gain(r, language: str = "en") -> str:
     return plain(_fill(TEXT[name][language], round=r.index + 1, n=n, total=n + 1))
 
 
+def undrafted(trace, language: str = "en") -> str:
+    """What there is to say of a run without rounds."""
+    ids = trace.output.token_ids
+    if not ids:
+        return TEXT["ended.early"][language]
+    return plain(_fill(TEXT["ended"][language], token=(show(trace.token(ids[0])), 0)))
+
+
 def plain(sentence: list[Part], quotes: str = "“”") -> str:
     return "".join(part if isinstance(part, str) else quotes[0] + part[0] + quotes[1] for part in sentence)
 

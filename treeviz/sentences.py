@@ -2,6 +2,14 @@
 
 TEXT = {
     "list": {"en": (", ", " and "), "zh": ("、", "和")},
+    "ended": {  # a run without rounds
+        "en": "The target's first token, {token}, ended the text: nothing was drafted, so there is no tau.",
+        "zh": "目标模型的第一个词元 {token} 就结束了文本：没有起草，因此没有 tau。",
+    },
+    "ended.early": {
+        "en": "The run was stopped before its first round: nothing was drafted, so there is no tau.",
+        "zh": "运行在第一轮之前就停止了：没有起草，因此没有 tau。",
+    },
     "gain.none": {
         "en": "Round {round} wrote one token with one pass of the target: its own; nothing that was drafted fitted.",
         "zh": "第 {round} 轮用目标模型的一次前向写出 1 个词元：目标自己的那个；草稿全部落空。",
