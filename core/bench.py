@@ -94,7 +94,8 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
                 runs.append(summary)
         same = outputs["EAGLE-2"] == outputs["plain"][: len(outputs["EAGLE-2"])]
         differ += config.greedy and not same
-        yield (f"prompt {number}: {len(outputs['EAGLE-2'])} tokens, {f"tau {runs[-1]['tau']:.2f}" if runs[-1]['rounds'] else 'no round'}, "
+        tau = f"tau {runs[-1]['tau']:.2f}" if runs[-1]["rounds"] else "no round"
+        yield (f"prompt {number}: {len(outputs['EAGLE-2'])} tokens, {tau}, "
                + ("sampled" if not config.greedy else "equal to plain decoding" if same else "DIFFERS from plain"))
     yield from _report(config, spent, count, runs, differ, len(prompts))
 
