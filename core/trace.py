@@ -59,6 +59,14 @@ class Header(Part):
     prompt: Prompt
     vocabulary: dict[Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,15})$")], TokenText]
 
+    def __repr__(self) -> str:
+        total, check = self.summary, {True: "lossless", False: "NOT lossless", None: "not checked"}[self.check.lossless]
+        tau = f", tau {total.tau:.2f}" if total.rounds else ""
+        return (f"<Trace of {self.pair.name!r:.60}: rounds {total.rounds}, new tokens {total.new_tokens}{tau}, "
+                f"ended by {self.output.finish_reason}, {check};\n {self.prompt.text!r:.60} -> {self.output.text!r:.60}>")
+
+    __str__ = __repr__
+
     def token(self, token_id: int) -> TokenText:
         return self.vocabulary[str(token_id)]
 

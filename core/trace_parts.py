@@ -156,6 +156,13 @@ class Round(Part):
         check_round(self)
         return self
 
+    def __repr__(self) -> str:
+        return (f"<Round {self.index + 1}: layers {len(self.layers)}, candidates {len(self.candidates.token)}, kept "
+                f"{len(self.tree.candidate) - 1}, accepted {self.accept.length};\n root {self.root} after "
+                f"{self.prefix_length} tokens, bonus {self.accept.bonus}>")
+
+    __str__ = __repr__
+
     @property
     def tokens(self) -> list[int]:
         """The flat tree's token ids, root first."""

@@ -2,6 +2,8 @@
 
 import html
 import re
+import sys
+import types
 
 import pytest
 
@@ -136,3 +138,22 @@ def test_the_numbers_of_a_run_explain_themselves():
     assert " further" in definitions(trace), "the bonus of the last round is no output"
     one = make_trace(rounds=1, top_k=1, depth=0, total_tokens=1)
     assert "in **1** round. " in definitions(one) and "verifies 1 drafted token;" in definitions(one)
+
+
+@pytest.mark.parametrize("way", ["show", "_ipython_display_"])
+def test_a_notebook_without_nbformat_shows_a_figure(monkeypatch, trace, way):
+    import plotly.io._renderers
+    shown = []
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", types.ModuleType("IPython.display"))
+    sys.modules["IPython.display"].display = lambda bundle, raw: shown.append(bundle)
+    monkeypatch.setattr(plotly.io._renderers, "ipython_display", sys.modules["IPython.display"])
+    monkeypatch.setattr(plotly.io._renderers, "nbformat", None)
+    monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
+    figure = figures.tree_figure(trace.rounds[0], trace)
+    getattr(figure, way)()
+    assert [list(bundle) for bundle in shown] == [["application/vnd.plotly.v1+json"]]
+    drawn = shown[0]["application/vnd.plotly.v1+json"]["data"]
+    assert [part.get("name") for part in drawn] == [part.name for part in figure.data]
+    with pytest.raises(ValueError, match="nonsense"):
+        figure.show("nonsense")

@@ -241,3 +241,14 @@ def test_only_plain_digits_name_a_token(trace):
 def test_half_a_surrogate_pair_is_no_text(trace, path):
     with pytest.raises(TraceError, match=f"{'.'.join(path)}: holds half a surrogate pair"):
         Trace.from_dict(damaged(trace.to_dict(), path, "a\ud800"))
+
+
+def test_a_trace_and_a_round_are_two_lines_in_a_notebook(trace):
+    for told, words in ((trace, [f"rounds {len(trace.rounds)}", f"{trace.summary.tau:.2f}", trace.output.finish_reason, "not checked"]),
+                        (trace.rounds[1], ["Round 2", f"accepted {trace.rounds[1].accept.length};",
+                                           f"candidates {len(trace.rounds[1].candidates.token)},"])):
+        assert str(told) == repr(told) and repr(told).count("\n") == 1 and len(repr(told)) < 300
+        assert all(word in repr(told) for word in words), repr(told)
+    document = trace.to_dict()
+    document["prompt"]["text"], document["pair"]["name"] = "a\n\x1b[2J" * 999, "p\n" * 999
+    assert repr(Trace.from_dict(document)).count("\n") == 1 and "\x1b" not in repr(Trace.from_dict(document))

@@ -35,8 +35,24 @@ SHORT, LONG = 14, 200  # characters of a token at its box, and when it is pointe
 LABEL = 0.62  # of the way to the next depth: as far a label runs on its line, then the edges leave
 
 
-def _figure(title: str, **layout_) -> go.Figure:
-    figure = go.Figure()
+class Figure(go.Figure):
+    """A plotly figure that a notebook shows without the package nbformat too, which plotly asks for and hardly needs."""
+
+    def show(self, *args, **how):
+        try:
+            return super().show(*args, **how)
+        except ValueError as error:
+            if "nbformat" not in str(error):
+                raise
+        from IPython.display import display
+        return display(self._repr_mimebundle_(), raw=True)
+
+    def _ipython_display_(self):
+        self.show()
+
+
+def _figure(title: str, **layout_) -> Figure:
+    figure = Figure()
     figure.update_layout(template="none", title=dict(text=title, font=dict(size=15), x=0, xref="paper", xanchor="left", y=0.96, yanchor="top"),
                          font=dict(family="Inter, Helvetica Neue, Arial, sans-serif", color=INK, size=12),
                          paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
