@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
+import warnings
 
 if __name__ == "__main__":
     if not __package__:
         sys.exit("error: This is a package; run it as python -m core, from the repository's root.")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the program without a word while its modules load
 
-from .errors import UserError
+from .errors import PairWarning, UserError
 from .flags import add_pair, add_settings, add_training, config_of, pair_of, progress_line, tell_cost
 from .ink import LINES, say, sentence, visible
 from .run import run_command
@@ -25,7 +27,8 @@ def main(argv: list[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show a token's text still shows the rest
     try:
-        return args.call(args)
+        with _notes():
+            return args.call(args)
     except UserError as error:
         print(f"error: {sentence(error)}", file=sys.stderr)
         return args.bad
@@ -43,6 +46,23 @@ def main(argv: list[str] | None = None) -> int:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
         super().error(visible(message, LINES))
+
+
+@contextlib.contextmanager
+def _notes():
+    """What should be known of a pair, as lines on stderr; other warnings as ever."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message, category, *where):
+            if issubclass(category, PairWarning):
+                say(f"note: {message}", file=sys.stderr)
+            else:
+                usual(message, category, *where)
+
+        warnings.simplefilter("default", PairWarning)
+        warnings.showwarning = show
+        yield
 
 
 def parser() -> argparse.ArgumentParser:

@@ -18,6 +18,11 @@ def cache_argument(forward: Callable) -> str:
     return "cache" if "cache" in inspect.signature(forward).parameters else "past_key_values"
 
 
+def finite_only(key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """A guard: what is not finite becomes 0, in place. A masked row has weight 0, but 0 * NaN is NaN."""
+    return key.nan_to_num_(0.0, 0.0, 0.0), value.nan_to_num_(0.0, 0.0, 0.0)
+
+
 class KVCache:
     """Keys and values of a sequence of rows; `length` of them are committed, later ones are scratch.
 
@@ -29,6 +34,7 @@ class KVCache:
     def __init__(self, layer_devices: list[torch.device], kv_heads: int, head_dim: int, capacity: int,
                  dtype: torch.dtype):
         self.capacity, self.length, self.scratch = capacity, 0, 0
+        self.guard: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None  # what may be written of new rows
         self._place = []  # layer -> (device, index within the device's block)
         count: dict[torch.device, int] = {}
         for device in layer_devices:
@@ -42,6 +48,8 @@ class KVCache:
 
         key, value [1, kv_heads, rows, head_dim] -> [1, kv_heads, length + scratch + rows, head_dim]
         """
+        if self.guard:
+            key, value = self.guard(key, value)
         device, index = self._place[layer]
         block = self._blocks[device][index]                       # [2, kv_heads, capacity, head_dim]
         start = self.length + self.scratch

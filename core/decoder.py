@@ -7,6 +7,7 @@ text, events or files: `record.py` turns its stages into events for whoever list
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -15,10 +16,10 @@ from torch import Tensor
 
 from .config import DecodeConfig
 from .draft import Drafter
-from .errors import UserError
+from .errors import PairWarning, UserError
 from .grow import grow_dynamic
 from .pair import Pair
-from .tree import Layer, Tree, flatten, gather, rerank
+from .tree import UNLIKELY, Layer, Tree, flatten, gather, rerank
 from .verify import Accepted, Chance, accept_greedy, accept_sampling, target_distribution
 
 
@@ -78,7 +79,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
 
     prompt = torch.tensor(prompt_ids)
     logits, features = target.prefill(prompt, cache)
-    argmax = _finite_argmax(logits[None], "target", "the prefill", pair)
+    argmax = _finite_argmax(logits[None], "target", "in the prefill", pair)
     root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
     # The head sees one token further than its feature: beside the feature of token i it reads token i + 1. So what is
     # fresh for it is the prompt without its first token, and the root; in later rounds, the path and the next root.
@@ -102,8 +103,9 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
             yield layer
             tick.start()
         candidates = gather(layers)
-        if not bool(candidates.score.isfinite().all()):
-            raise DecodeError(_not_finite("head", f"round {index + 1}", pair))
+        blind = bool(candidates.score.max() <= UNLIKELY)  # not one guess is a number: is that the head, or the root?
+        if blind and not all(bool(weight.isfinite().all()) for weight in pair.head.parameters()):
+            raise DecodeError(_not_finite("head", f"in round {index + 1}", pair))
         tick.lap("draft")
 
         tree = flatten(root, candidates, rerank(candidates.score, config.total_tokens))
@@ -112,15 +114,24 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         tick.start()
 
         logits, features = target.verify(tree, cache)
-        argmax = _finite_argmax(logits, "target", f"round {index + 1}", pair)
+        argmax, finite, apart = *_choice(logits), {}
+        if not finite:  # one drafted row is enough to spoil all of them, though none may see it
+            logits, features, sound = target.verify_apart(tree, cache)
+            argmax, apart = _choice(logits)[0], {"sound": sound}
+            if not sound[0]:  # plain decoding breaks off here too: the root is said, what follows it is not known
+                output.break_off(root)
+                break
+        if blind:
+            warnings.warn(f"The head of {pair.name} drafts what is not finite and is rejected; check its weights, or use "
+                          f"another dtype than {_dtype(pair)}.", PairWarning, stacklevel=1)
         tick.lap("verify")
         yield Verified(tree, logits, argmax)
         tick.start()
 
         if config.greedy:
-            accepted = accept_greedy(tree, argmax)
+            accepted = accept_greedy(tree, argmax, **apart)
         else:
-            accepted = accept_sampling(tree, lambda row, logits=logits: _shaped(logits[row], config), chance)
+            accepted = accept_sampling(tree, lambda row, logits=logits: _shaped(logits[row], config), chance, **apart)
         tick.lap("accept")
         yield accepted
         tick.start()
@@ -134,6 +145,8 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         yield Committed(accepted.path, n, cache.length, tick.take(), output.add(path_tokens.tolist()))
         index += 1
     yield Ended(output.tail, output.finish_reason)
+    if output.finish_reason == "cancelled":
+        raise DecodeError(_not_finite("target", f"after token {root} in round {index + 1}", pair))
 
 
 @torch.inference_mode()
@@ -189,6 +202,11 @@ class Output:
     def finish(self, reason: str, root: int) -> None:
         """End with the root as the last token: the target has said it already."""
         self.tail, self.finish_reason = [root], reason
+
+    def break_off(self, root: int) -> None:
+        """End with the root, whether it was the last token wanted or not."""
+        self.add([root])
+        self.tail, self.finish_reason = [root], self.finish_reason or "cancelled"
 
     def _stop_reason(self, token: int) -> str:
         return "eos" if token in self.eos_ids else "stop" if token in self.config.stop_ids else ""
@@ -267,14 +285,23 @@ def _shaped(logits: Tensor, config: DecodeConfig) -> Tensor:
     return target_distribution(logits, config.temperature, config.top_p, config.sample_top_k)
 
 
-def _finite_argmax(logits: Tensor, model: str, when: str, pair: Pair) -> Tensor:
-    """The target's choice per row, on the CPU. NaN and infinity survive a maximum, so it also shows them."""
+def _choice(logits: Tensor) -> tuple[Tensor, bool]:
+    """The target's choice per row, on the CPU, and whether all are numbers: NaN and infinity survive a maximum."""
     best, argmax = logits.max(dim=-1)
-    if not bool(best.isfinite().all()):
+    return argmax.cpu(), bool(best.isfinite().all())
+
+
+def _finite_argmax(logits: Tensor, model: str, when: str, pair: Pair) -> Tensor:
+    argmax, finite = _choice(logits)
+    if not finite:
         raise DecodeError(_not_finite(model, when, pair))
-    return argmax.cpu()
+    return argmax
 
 
 def _not_finite(model: str, when: str, pair: Pair) -> str:
-    return (f"The {model} of {pair.name} gave logits that are not finite in {when}; check its weights, or use another "
-            f"dtype than {str(pair.target.dtype).removeprefix('torch.')}.")
+    return (f"The {model} of {pair.name} gave logits that are not finite {when}; check its weights, or use another "
+            f"dtype than {_dtype(pair)}.")
+
+
+def _dtype(pair: Pair) -> str:
+    return str(pair.target.dtype).removeprefix("torch.")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers.models.llama.configuration_llama import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
 
-from .cache import KVCache, cache_argument
+from .cache import KVCache, cache_argument, finite_only
 from .linear import layer_of, speed_up
 from .rope import without_memory
 from .target import Target
@@ -66,6 +66,7 @@ class Drafter:
             self._ids = torch.tensor(head.frequent[:draft_vocab], device=self.device)
             self.lm_head = speed_up(layer_of(target.output_rows(self._ids)))
         self.cache = KVCache([weight.device], config.num_key_value_heads, config.head_dim, capacity, weight.dtype)
+        self.cache.guard = finite_only  # one drafted token that is not finite leaves the others what they are
 
     def observe(self, token_ids: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
         """Read true features [rows, hidden], each with the token that followed it [rows].

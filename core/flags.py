@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from pathlib import Path
 
 from .config import DecodeConfig, candidate_count, round_cost
-from .errors import PairWarning, UserError
+from .errors import UserError
 from .ink import say
 
 COSTLY = 10_000  # candidates of a round, above which it is said what they cost
@@ -103,7 +102,7 @@ def id_list(text: str, flag: str) -> list[int]:
 
 
 def pair_of(args: argparse.Namespace):
-    """Load the pair that the flags name, progress and what should be known of it on stderr."""
+    """Load the pair that the flags name, progress on stderr."""
     if bool(args.target) != bool(args.draft):
         raise UserError("--target and --draft go together; give both, or --pair.")
     if args.pair and args.target:
@@ -111,15 +110,9 @@ def pair_of(args: argparse.Namespace):
     from . import checkpoint, pairs  # torch comes in here, after the flags have been read
     where = args.device, args.dtype
     more = {"device_map": args.device_map, "target_embedding": args.target_embedding}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PairWarning)  # its notes are said below, without the line of the program
-        if args.target:
-            pair = checkpoint.load_pair(args.target, args.draft, *where, **more)
-        else:
-            pair = pairs.load_named(args.pair or pairs.DEFAULT, *where, progress=progress_line, **more)
-    for note in pair.notes:
-        say(f"note: {note}", file=sys.stderr)
-    return pair
+    if args.target:
+        return checkpoint.load_pair(args.target, args.draft, *where, **more)
+    return pairs.load_named(args.pair or pairs.DEFAULT, *where, progress=progress_line, **more)
 
 
 def progress_line(message: str, fraction: float | None = None) -> None:

@@ -70,7 +70,8 @@ def decode(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None, p
     except DecodeError as error:
         if not builder.document:
             raise
-        builder.cancel()
+        if "output" not in builder.document:
+            builder.cancel()
         raise DecodeInterrupted(str(error), builder.trace) from error
     return builder.trace
 
@@ -156,6 +157,7 @@ class _Recorder:
         parent, token = (column[1:].to(p.device) for column in (stage.tree.parent, stage.tree.token))
         own = p[parent, token]                                                     # [rows - 1]
         ids, argmax = ids.tolist(), stage.argmax.tolist()
+        best, own = best.nan_to_num(0.0), own.nan_to_num(0.0)  # of a row that is not finite nothing is known
         top = [[list(pair) for pair in zip(row, share)] for row, share in zip(ids, _digits(best))]
         seen = self.words.new(argmax + [i for row in ids for i in row])
         return TreeVerified(argmax, [1.0, *_digits(own)], top, seen)

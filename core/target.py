@@ -81,6 +81,27 @@ class Target:
         features = self.forward(tree.token, tree.depth + cache.length, tree.mask, cache)
         return self.logits(features), features
 
+    def verify_apart(self, tree: Tree, cache: KVCache) -> tuple[Tensor, Tensor, Tensor]:
+        """`verify`, where a row that is not finite spoils none that may not see it (masked, but 0 * NaN is NaN).
+
+        -> logits (NaN where not sound), features, and sound [rows] bool, on the CPU: whether the row is finite, and all
+        that it sees of the tree.
+        """
+        spoilt = torch.zeros(len(tree.token), dtype=torch.bool)
+
+        def guard(key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:            # [1, kv_heads, rows, head_dim]
+            bad = ~(key.isfinite() & value.isfinite()).all(dim=3).all(dim=1)[0]    # [rows]
+            spoilt.logical_or_(bad.cpu())
+            return key.masked_fill(bad[:, None], 0), value.masked_fill(bad[:, None], 0)
+
+        cache.guard = guard
+        try:
+            logits, features = self.verify(tree, cache)
+        finally:
+            cache.guard = None
+        sound = logits.amax(dim=-1).isfinite().cpu() & ~(tree.mask & spoilt).any(dim=1)
+        return logits.masked_fill(~sound.to(logits.device)[:, None], torch.nan), features, sound
+
     def step(self, token: int, cache: KVCache) -> Tensor:
         """Plain decoding: read and commit one token -> logits [vocab]."""
         features = self.forward(torch.tensor([token]), torch.tensor([cache.length]),

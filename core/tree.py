@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+UNLIKELY = -1e5  # log-probability of a guess that is no number: below every real one, and finite, so that sums stay so
+
 
 @dataclass(frozen=True, slots=True)
 class Layer:
@@ -51,11 +53,11 @@ def expand(logits: Tensor, parent_score: Tensor, top_k: int) -> tuple[Tensor, Te
     """The top_k children of every row (EAGLE-2, section 4.1).
 
     logits [rows, vocab], parent_score [rows] float32 -> token, log_prob, score, each [rows, top_k], children
-    of a row in descending probability.
+    of a row in descending probability. Where logits are not finite, neither is the guess: it is UNLIKELY.
     """
     logits = logits.float()
     best, token = logits.topk(top_k, dim=-1)
-    log_prob = best - logits.logsumexp(dim=-1, keepdim=True)
+    log_prob = (best - logits.logsumexp(dim=-1, keepdim=True)).nan_to_num(UNLIKELY, UNLIKELY, UNLIKELY)
     log_prob = log_prob.clamp(max=0)  # rounding may lift log 1 above 0, and a child above its parent
     return token, log_prob, parent_score[:, None] + log_prob
 

@@ -58,36 +58,45 @@ class Chance:
         return min(int(torch.searchsorted(cumulative, point, right=True)), len(p) - 1)
 
 
-def accept_greedy(tree: Tree, argmax: Tensor) -> Accepted:
+def accept_greedy(tree: Tree, argmax: Tensor, sound: Tensor | None = None) -> Accepted:
     """The longest root-to-leaf prefix of which the target would have said every token itself.
 
-    argmax [rows]: the target's choice after each row. Siblings have different tokens, so the path is unique
+    argmax [rows]: the target's choice after each row. sound [rows]: False where its numbers there are not finite; such a
+    row is not accepted, its token may still be the bonus. Siblings have different tokens, so the path is unique
     although several leaves may share it; `row` is the first of them.
     """
     paths = tree.retrieve_indices                                                # [leaves, columns]
     # A token stays if the target would have said it after its parent, one column to the left; padding never does
     matches = (tree.token[paths[:, 1:]] == argmax[paths[:, :-1]]) & (paths[:, 1:] >= 0)
+    if sound is not None:
+        matches &= sound[paths[:, 1:]]
     length = matches.long().cumprod(dim=1).sum(dim=1)                            # [leaves]
     row = int((length == length.max()).long().argmax())
     path = paths[row, : int(length[row]) + 1].tolist()
     return Accepted(row, path, int(argmax[path[-1]]), [])
 
 
-def accept_sampling(tree: Tree, distribution: Callable[[int], Tensor], chance: Chance) -> Accepted:
+def accept_sampling(tree: Tree, distribution: Callable[[int], Tensor], chance: Chance,
+                    sound: Tensor | None = None) -> Accepted:
     """Walk down the tree by speculative sampling with point-mass proposals.
 
     distribution(row) -> [vocab]: the target's probabilities after that row, with temperature, top-p and top-k
     already applied; asked only for rows on the path. At each row the children are tried in descending draft
     score: siblings are created likeliest first (`tree.expand`), and rows keep that order. The bonus is drawn from
-    the mass that the rejected ones leave.
+    the mass that the rejected ones leave. A row that is not sound [rows], where the target's numbers are not finite, is
+    tried with p = 0 and leaves all its mass: its token may still be the bonus.
     """
     path, draws = [0], []
     while True:
         p = distribution(path[-1])
         children = (tree.parent == path[-1]).nonzero().flatten()
         tokens = tree.token[children].to(p.device)
+        tried = p[tokens].double()
+        if sound is not None:
+            fit = sound[children].to(p.device)
+            tokens, tried = tokens[fit], tried * fit
         # In float64 the sum is exact enough that a last child with all the mass that is left has p = 1, not 1 - 1e-8
-        *shares, left = torch.cat([p[tokens].double(), p.double().sum()[None]]).tolist()
+        *shares, left = torch.cat([tried, p.double().sum()[None]]).tolist()
         stays = None
         for node, share in zip(children.tolist(), shares):
             draws.append(Draw(node, min(share / left, 1.0) if left > 0 else 0.0, chance.draw()))

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from cli import FEW, IDS, PAIR, call, decode, refused, talking_pair
+from cli import FEW, IDS, PAIR, call, refused, talking_pair
 from pair_maker import GOLDEN, make_head, make_target
-from safetensors.torch import load_file, save_file
 from unprivileged import somebody_else
 
-from core import Trace, load_pair
 from core.__main__ import main
 
 talking = pytest.fixture(scope="module", name="talking")(talking_pair)
@@ -166,89 +164,6 @@ def test_a_disk_that_fills_up(capsys, tmp_path):
     (tmp_path / "run.json.part").symlink_to("/dev/full")
     for name in ("run.jsonl", "run.json"):
         refused(capsys, ["run", *PAIR, *IDS, *FEW, "--trace", tmp_path / name], name, "No space left")
-
-
-# -- numbers that stop being finite -----------------------------------------------------------------------------------
-
-
-def poisoned(directory, copy, change):
-    shutil.copytree(directory, copy)
-    tensors = load_file(copy / "model.safetensors")
-    change(tensors)
-    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
-    return copy
-
-
-def broken_run(capsys, tmp_path, target, head, name, *words):
-    out = refused(capsys, ["run", "--target", target, "--draft", head, "--device", "cpu", *IDS, "--top-k", "4", "--depth",
-                           "3", "--trace", tmp_path / name], "not finite", "float32", *words)
-    assert "ended by cancelled" in out
-    assert call(capsys, "check-trace", tmp_path / name)[0] == 0
-    trace = Trace.load(tmp_path / name)
-    assert trace.output.finish_reason == "cancelled"
-    return trace
-
-
-@pytest.mark.parametrize("name", ["run.json", "run.jsonl", "run.json.gz"])
-def test_nan_in_the_target_is_named_in_the_prefill(capsys, tmp_path, name):
-    target = poisoned(GOLDEN / "weights/target", tmp_path / "nan", lambda t: t["lm_head.weight"][7].fill_(torch.nan))
-    trace = broken_run(capsys, tmp_path, target, GOLDEN / "weights/head_bias", name, "The target", "in the prefill")
-    assert trace.rounds == [] and trace.prompt.token_ids == [5, 17, 3, 8]
-
-
-@pytest.mark.parametrize("value", [torch.nan, torch.inf])
-def test_nan_in_the_head_is_named_with_its_round(capsys, tmp_path, value):
-    head = poisoned(GOLDEN / "weights/head_bias", tmp_path / "nan", lambda t: t["fc.weight"][0].fill_(value))
-    trace = broken_run(capsys, tmp_path, GOLDEN / "weights/target", head, "run.json", "The head", "in round 1")
-    assert trace.rounds == []
-
-
-def late_poison(capsys, tmp_path):
-    """The golden target, its free run, and a token that first turns up in a later round, nowhere earlier."""
-    decode(capsys, *PAIR, *IDS, "--top-k", "4", "--depth", "3", "--trace", tmp_path / "free.json")
-    rounds = Trace.load(tmp_path / "free.json").rounds
-    seen = {5, 17, 3, 8}
-    for r in rounds:
-        if r.index and r.root not in seen and r.index > 1:
-            return r.root, rounds
-        seen |= {r.root, *r.candidates.token}
-    raise AssertionError("no token comes up late; take another prompt")
-
-
-@pytest.mark.parametrize("name", ["run.json", "run.jsonl"])
-def test_what_was_decoded_before_the_head_broke_is_kept(capsys, tmp_path, name):
-    """A head with an embedding of its own, poisoned where the run comes only later."""
-    token, free = late_poison(capsys, tmp_path)
-    own = load_file(GOLDEN / "weights/target/model.safetensors")["model.embed_tokens.weight"].clone()
-    own[token] = torch.nan
-    head = poisoned(GOLDEN / "weights/head_bias", tmp_path / "nan", lambda t: t.update({"embed_tokens.weight": own}))
-    index = next(r.index for r in free if token in [r.root, *r.candidates.token])
-    trace = broken_run(capsys, tmp_path, GOLDEN / "weights/target", head, name, "The head", f"in round {index + 1};")
-    assert len(trace.rounds) == index > 1
-    assert [r.committed for r in trace.rounds] == [r.committed for r in free[:index]]
-    assert trace.output.token_ids == [t for r in trace.rounds for t in r.committed]
-
-
-def test_what_was_decoded_before_the_target_broke_is_kept(capsys, tmp_path):
-    """The target's embedding is poisoned, the head's own is sound: the first pass to read the token breaks."""
-    token, free = late_poison(capsys, tmp_path)
-    own = load_file(GOLDEN / "weights/target/model.safetensors")["model.embed_tokens.weight"].clone()
-    target = poisoned(GOLDEN / "weights/target", tmp_path / "target", lambda t: t["model.embed_tokens.weight"][token].fill_(torch.nan))
-    head = poisoned(GOLDEN / "weights/head_bias", tmp_path / "head", lambda t: t.update({"embed_tokens.weight": own}))
-    index = next(r.index for r in free if token in r.tokens)
-    trace = broken_run(capsys, tmp_path, target, head, "run.jsonl", "The target", f"in round {index + 1};")
-    assert [r.committed for r in trace.rounds] == [r.committed for r in free[:index]]
-
-
-def test_the_library_keeps_it_too():
-    from core import DecodeInterrupted
-    from core import decode as decode_
-    pair = load_pair(GOLDEN / "weights/target", GOLDEN / "weights/head_bias", device="cpu")
-    with torch.no_grad():
-        pair.head.fc.weight.fill_(torch.nan)
-    with pytest.raises(DecodeInterrupted, match=r"The head .* in round 1") as caught:
-        decode_(pair, [5, 17])
-    assert caught.value.trace.output.finish_reason == "cancelled"
 
 
 # -- bench ---

@@ -191,7 +191,7 @@ class Engine:
                     elif line := builder.add(event):
                         yield {"line": line} | KINDS.get(type(event), {})
         except Exception as error:
-            if builder.document.get("rounds"):
+            if builder.document.get("rounds") and "output" not in builder.document:
                 yield {"line": builder.cancel(), "end": True}
             if isinstance(error, ValueError):  # every error of the decoder is a sentence
                 yield {"error": said_by(error, "error.decoder")}
