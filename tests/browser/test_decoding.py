@@ -165,3 +165,30 @@ def test_a_chinese_browser_finds_a_chinese_page_and_may_switch_while_a_run_goes_
     page.wait_for_selector("text=解码一个提示")
     page.wait_for_selector("#tv-message :text('已停止。')")
     assert page.get_by_label("number input for max_new_tokens").input_value() == "1500"
+
+
+PROMPTS = ["abcdefgh", "hgfedcba"]
+
+
+@pytest.mark.parametrize("tree", [{}, {"top_k": 16, "depth": 10, "total_tokens": 900}], ids=["the form as it is", "a large tree"])
+def test_decode_pressed_during_ones_own_run_always_ends_with_the_new_one(visit, tree):
+    page = visit.open()
+    open_sidebar(page)
+    start_a_long_run(page, "As a chat message", "Prompt", "Sampling and length", "Decode")
+    if tree:
+        unfold(page, page.locator(".tv-form button.label-wrap").first)
+    for name, value in tree.items():
+        page.get_by_label(f"number input for {name}").fill(str(value))
+        page.keyboard.press("Tab")
+        page.wait_for_timeout(200)
+    shown = "document.querySelector('.tv').treeviz.data"
+    for turn, pause in enumerate((0, 20, 50, 100, 150, 200, 300, 500, 800, 1200, 2000, 3000)):
+        page.get_by_label("Prompt", exact=True).fill(f"{PROMPTS[turn % 2]} {turn}")
+        page.get_by_role("button", name="Decode", exact=True).click()
+        page.wait_for_timeout(pause)
+    page.get_by_label("Prompt", exact=True).fill("the last one")
+    page.get_by_label("number input for max_new_tokens").fill("12")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Decode", exact=True).click()
+    page.wait_for_function(f"{shown}.header?.prompt.text === 'the last one' && {shown}.footer?.output.token_ids.length === 12", timeout=90000)
+    page.wait_for_selector("#tv-message [data-kind=ok]:text('Done.')")
