@@ -74,6 +74,14 @@ def test_a_request_is_plain_and_its_prompt_is_not_endless():
         request_of("storybook", "a" * 20_001, False, {})
 
 
+def test_whoever_hosts_the_page_bounds_its_runs():
+    short = Source(longest=40)
+    assert request_of("storybook", "a", False, {"max_new_tokens": 40}, short)["config"]["max_new_tokens"] == 40
+    with pytest.raises(UserError, match="max_new_tokens is 41; give a number from 1 to 40"):
+        request_of("storybook", "a", False, {"max_new_tokens": 41}, short)
+    assert request_of("storybook", "a", False, {"max_new_tokens": 2048})
+
+
 def test_ready_made_trees():
     assert tree("smollm2-135m", "paper") == PAPER == {"top_k": 10, "depth": 5, "total_tokens": 59, "draft_vocab": 0}
     for name, entry in PAIRS.items():

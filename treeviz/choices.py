@@ -41,10 +41,18 @@ class Source:
     draft: str | None = None
     device: str = "auto"
     target_embedding: bool = False
+    longest: int = BOUNDS["max_new_tokens"][1]  # new tokens of a run, at most
+
+    def bounds(self, name: str) -> tuple[float, float]:
+        """The least and the largest value of a number that the page takes."""
+        return (1, self.longest) if name == "max_new_tokens" else BOUNDS[name]
 
     @property
     def name(self) -> str:
         return f"{self.target} + {self.draft}" if self.target else self.pair
+
+
+USUAL = Source()
 
 
 def pairs_on_offer(source: Source) -> list[str]:
@@ -99,10 +107,10 @@ def vocabularies(name: str, draft: str | None = None) -> list[int]:
     return [0] + [ranked // part for part in (1, 2, 4) if ranked // part >= BOUNDS["top_k"][1]]
 
 
-def config_of(values: dict) -> DecodeConfig:
+def config_of(values: dict, source: Source = USUAL) -> DecodeConfig:
     """The settings of a run from the numbers of the form or of the API. Raises UserError, one sentence."""
     for name, value in values.items():
-        low, high = BOUNDS[name]
+        low, high = source.bounds(name)
         if value is None or value == "":
             raise refusal(say("error.blank", name=name, low=low, high=high))
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -115,7 +123,7 @@ def config_of(values: dict) -> DecodeConfig:
     return DecodeConfig(**values | whole)
 
 
-def request_of(pair: str, prompt: str, chat: bool, values: dict) -> dict:
+def request_of(pair: str, prompt: str, chat: bool, values: dict, source: Source = USUAL) -> dict:
     """A run as plain data: it may cross to another process. Raises UserError, one sentence."""
     if not isinstance(prompt, str):
         raise refusal(say("error.prompt"))
@@ -123,7 +131,7 @@ def request_of(pair: str, prompt: str, chat: bool, values: dict) -> dict:
         raise refusal(say("error.long", n=len(prompt), most=LONGEST))
     if not isinstance(chat, bool):
         raise refusal(say("error.chat", value=shown(chat)))
-    return {"pair": pair, "prompt": prompt, "chat": chat, "config": config_of(values).to_dict()}
+    return {"pair": pair, "prompt": prompt, "chat": chat, "config": config_of(values, source).to_dict()}
 
 
 def shown(value) -> str:

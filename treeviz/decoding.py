@@ -86,7 +86,7 @@ def wire_api(engine: Engine, runs: Runs) -> None:
         numbers = dict(top_k=top_k, depth=depth, total_tokens=total_tokens, temperature=temperature, top_p=top_p,
                        max_new_tokens=max_new_tokens, seed=seed, draft_vocab=draft_vocab)
         try:
-            wanted = request_of(engine.offered(pair), prompt, chat, numbers)
+            wanted = request_of(engine.offered(pair), prompt, chat, numbers, engine.source)
             run = runs.begin(request.session_hash, visitor(request), anew=False)
         except ValueError as error:
             raise gr.Error(str(error), print_exception=False) from None

@@ -71,7 +71,7 @@ class Form:
         names = (*SHAPE, "temperature", "top_p", "max_new_tokens", "seed")
         if not str(prompt or "").strip():  # said before a pair is loaded for nothing
             raise refusal(say("error.empty"))
-        return request_of(self.engine.offered(pair), prompt, chat, dict(zip(names, numbers)))
+        return request_of(self.engine.offered(pair), prompt, chat, dict(zip(names, numbers)), self.source)
 
     def refresh(self, pair, language):
         """What the pair costs by now: shown when the form is opened, and after a run."""
@@ -108,11 +108,11 @@ class Form:
         with self.put(gr.Accordion, says={"label": "sampling"}, open=False, elem_classes="tv-knobs"):
             self.temperature = self._slider("temperature", 0, step=0.05)
             self.top_p = self._slider("top_p", 1, step=0.05, label="top-p")
-            self.most = self._slider("max_new_tokens", 64)
+            self.most = self._slider("max_new_tokens", min(64, self.source.longest))
             self.seed = self.put(gr.Number, 0, says={"info": "seed"}, precision=0, label="seed")
 
     def _slider(self, name: str, value: float, step: float = 1, label: str = "") -> gr.Slider:
-        low, high = BOUNDS[name]
+        low, high = self.source.bounds(name)
         return self.put(gr.Slider, low, high, value, says={"info": name}, step=step, label=label or name)
 
     # -- words that depend on the pair ----------------------------------------------------------------------------------
