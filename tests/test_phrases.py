@@ -39,7 +39,8 @@ def test_every_phrase_is_used():
 
 
 def test_one_is_said_as_one():
-    assert phrase("ahead", n=1) == "A run is before yours." and phrase("ahead", n=3) == "3 runs are before yours."
+    assert phrase("ahead", n=1, length=2) == "A run is before yours; 2 in the line."
+    assert phrase("ahead", n=3, length=5) == "3 runs are before yours; 5 in the line."
     assert say("reading", tokens=say("tokens", n=1)) == {"en": "Reading the prompt (1 token).", "zh": "正在读提示（1 个词元）。"}
 
 
@@ -66,14 +67,14 @@ def test_an_english_sentence_of_the_decoder_is_led_by_a_chinese_one(lead):
 
 
 def test_the_recorded_runs_have_a_name_for_the_ear():
-    page = build_page(Options(Source("storybook", device="cpu"), demo=True))
+    page, _ = build_page(Options(Source("storybook", device="cpu"), demo=True))
     choice = next(block for block in page.blocks.values() if type(block).__name__ == "Radio" and block.visible)
     assert choice.label == "Recorded runs"
 
 
 @pytest.mark.parametrize("demo", [False, True])
 def test_every_word_of_the_page_follows_the_switch(demo):
-    page = build_page(Options(Source("storybook", device="cpu"), demo))
+    page, _ = build_page(Options(Source("storybook", device="cpu"), demo))
     switch = next(fn for fn in page.fns.values() if fn.targets[0][1] == "language")
     view, parts = page.blocks[switch.targets[0][0]], switch.outputs[1:]
     assert switch.api_visibility == "private" and not switch.queue and view not in switch.outputs
