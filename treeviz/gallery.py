@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from core.ink import LINES, visible
 from core.trace import Trace, TraceError
 
 from .lines import page_lines
@@ -30,16 +31,28 @@ class Recorded:
 
 def recorded(extra: str | None = None) -> list[Recorded]:
     """The runs on offer, those listed in `gallery.json` first and in its order; `extra` is a file of the user's."""
-    try:
-        told = json.loads((HOME / "gallery.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        told = {}
+    told = _told()
     found = {_name(path): path for path in sorted(HOME.glob("*")) if path.name.endswith(ENDINGS) and _name(path) != "gallery"}
     listed = [*(name for name in told if name in found), *(name for name in found if name not in told)]
-    runs = [Recorded(name, found[name], _said(name, told.get(name, name))) for name in listed]
+    runs: list[Recorded] = []
     if extra:
-        runs.insert(0, Recorded(_name(Path(extra)), Path(extra), say("recorded.yours", name=Path(extra).name)))
+        runs.append(Recorded(_name(Path(extra)), Path(extra), say("recorded.yours", name=visible(Path(extra).name, " "))))
+    for name in listed:
+        sentence = told.get(name, visible(name, " "))
+        if any(run.sentence == sentence for run in runs):  # a run is chosen by its sentence
+            sentence += f" ({visible(name, ' ')})"
+        runs.append(Recorded(name, found[name], _said(name, sentence)))
     return runs
+
+
+def _told() -> dict[str, str]:
+    """The sentences of `gallery.json` by the name of the run. It may have been edited: what is no sentence is left out."""
+    try:
+        told = json.loads((HOME / "gallery.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    said = told.items() if isinstance(told, dict) else ()
+    return {name: " ".join(visible(text, LINES).split()) for name, text in said if isinstance(text, str) and text.strip()}
 
 
 @lru_cache(maxsize=16)
