@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 
 import torch
+from transformers import GenerationConfig
 
 from . import decoder
 from .chat import encode
@@ -156,10 +157,15 @@ def _recorded(pair, ids, config):
 
 
 def _transformers(pair, ids, config):
-    """transformers' own greedy decoding of the same target, its linear layers as PyTorch does them."""
-    with torch.inference_mode(), usual_form(pair.target.model):
-        prompt = torch.tensor([ids], device=pair.target.device)
-        out = pair.target.model.generate(
-            prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=config.max_new_tokens,
-            eos_token_id=[*pair.eos_ids, *config.stop_ids] or None, pad_token_id=0)
+    """transformers' own greedy decoding of the same target, its linear layers as PyTorch does them. The rules of the
+    checkpoint's generation config are left out here too."""
+    model, prompt = pair.target.model, torch.tensor([ids], device=pair.target.device)
+    own, model.generation_config = model.generation_config, GenerationConfig()
+    try:
+        with torch.inference_mode(), usual_form(model):
+            out = model.generate(
+                prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=config.max_new_tokens,
+                eos_token_id=[*pair.eos_ids, *config.stop_ids] or None, pad_token_id=0)
+    finally:
+        model.generation_config = own
     return out[0, len(ids):].tolist(), None

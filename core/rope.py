@@ -56,9 +56,17 @@ class RopeByLength(nn.Module):
 
 
 def without_memory(rotary: nn.Module) -> nn.Module:
-    """transformers' rotary embedding as it is, or a RopeByLength where its frequencies depend on the length."""
-    by_length = getattr(rotary, "rope_type", "default") in ("dynamic", "longrope")
-    return RopeByLength(rotary) if by_length else rotary
+    """transformers' rotary embedding as it is, or a RopeByLength where its frequencies depend on the length.
+
+    Raises UserError where it turns a part of each attention head only, which a Llama's layers cannot.
+    """
+    if isinstance(rotary, RopeByLength):
+        return rotary
+    turned, width = 2 * len(rotary.inv_freq), rotary.config.head_dim
+    if turned != width:
+        raise UserError(f"The rope turns {turned} numbers of an attention head that has {width}, and a Llama turns all of "
+                        "them; mend head_dim or partial_rotary_factor in config.json.")
+    return RopeByLength(rotary) if rotary.rope_type in ("dynamic", "longrope") else rotary
 
 
 def placed(rotary: nn.Module, position_ids: Tensor, prompt: int = 0) -> Tensor:

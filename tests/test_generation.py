@@ -10,6 +10,7 @@ from pair_files import copy_of_head, copy_of_target, edit, whole_pair
 from transformers import LlamaForCausalLM
 
 from core import DecodeConfig, Trace, decode, load_pair, stream
+from core.bench import _transformers
 from core.check import check
 from core.errors import PairWarning
 from core.events import CacheCommitted, TraceBuilder
@@ -132,3 +133,10 @@ def test_the_command_and_the_page_say_it(target, head, capsys, tmp_path):
         warnings.simplefilter("ignore", PairWarning)
         list(engine.load(engine.source.name))
     assert engine.notes(engine.source.name) == sentence
+
+
+def test_the_bench_measures_generate_without_the_rules(target, head):
+    ask(target, stop_strings=["a"], num_beams=4, suppress_tokens=[25])  # generate would refuse the first, and beams are slow
+    pair = loaded(target, head)
+    assert _transformers(pair, PROMPT, SMALL)[0] == decode(pair, PROMPT, SMALL).output.token_ids
+    assert pair.target.model.generation_config.num_beams == 4

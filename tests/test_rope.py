@@ -179,6 +179,15 @@ def test_training_turns_its_rows_likewise(tmp_path):
     assert load_pair(target, tmp_path / "saved", device="cpu").head.config.rope_parameters == pair.head.config.rope_parameters
 
 
+@pytest.mark.parametrize("kind", ["linear", "longrope", "yarn"])
+def test_a_rope_that_turns_half_a_head_is_refused(kind, tmp_path):
+    half = {"short_factor": [1.0, 1.3], "long_factor": [1.0, 3.0]} if kind == "longrope" else {}
+    rope = KINDS[kind]["rope_parameters"] | half | {"rope_theta": 10000.0, "partial_rotary_factor": 0.5}
+    target = write(tmp_path / "target", kind, rope_parameters=rope)
+    with pytest.raises(UserError, match=r"turns 4 numbers of an attention head that has 8, .*partial_rotary_factor"):
+        load_pair(target, make_head(tmp_path / "head", target), device="cpu")
+
+
 def test_a_long_factor_of_the_wrong_length_is_found_before_the_border(tmp_path):
     target = write(tmp_path / "target", "longrope")
     config = json.loads((target / "config.json").read_text())
