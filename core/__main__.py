@@ -73,29 +73,29 @@ def parser() -> argparse.ArgumentParser:
     add_pair(run)
     prompt = run.add_mutually_exclusive_group(required=True)
     prompt.add_argument("--prompt", help="the text to decode from")
-    prompt.add_argument("--prompt-file", help="a UTF-8 file that holds it")
+    prompt.add_argument("--prompt-file", type=os.path.expanduser, help="a UTF-8 file that holds it")
     prompt.add_argument("--ids", help="token ids instead of text, like 5,17,3")
     run.add_argument("--chat", action="store_true", help="wrap the prompt in the model's chat template")
     add_settings(run)
     run.add_argument("--check", action="store_true", help="decode plainly too and compare token for token")
-    run.add_argument("--trace", help="write the trace here: .json, .json.gz or .jsonl (written round by round)")
+    run.add_argument("--trace", type=os.path.expanduser, help="write the trace here: .json, .json.gz or .jsonl (written round by round)")
     run.add_argument("--quiet", action="store_true", help="print the text only")
     run.set_defaults(call=run_command, bad=2)
 
     show = commands.add_parser("show", help="print a round of a trace", description="A round of a trace in the terminal.")
-    show.add_argument("file")
+    show.add_argument("file", type=os.path.expanduser)
     show.add_argument("--round", type=int, help="which round, counted from 1, which it is unless told")
     show.set_defaults(call=show_command, bad=2)
 
     check = commands.add_parser("check-trace", help="validate a trace", description="Exit 0 if FILE is a sound trace.")
-    check.add_argument("file")
+    check.add_argument("file", type=os.path.expanduser)
     check.set_defaults(call=check_trace_command, bad=1)
 
     bench = commands.add_parser("bench", help="measure against plain decoding",
                                 description="tokens/s, tau and where the time goes, all in one run.")
     add_pair(bench)
     add_settings(bench)
-    bench.add_argument("--prompts", help="JSON lines or one array: the first of turns, prompt, instruction (with "
+    bench.add_argument("--prompts", type=os.path.expanduser, help="JSON lines or one array: the first of turns, prompt, instruction (with "
                                               "input), question, text is a user message")
     bench.add_argument("--limit", type=int, default=8, help="use the first N prompts (default 8)")
     bench.add_argument("--no-chat", action="store_true", help="do not wrap prompts in the chat template")

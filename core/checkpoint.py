@@ -6,26 +6,24 @@ numbers. Errors are CheckpointError, one sentence each.
 
 from __future__ import annotations
 
-import errno
 import os
-import pickle
 import warnings
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from transformers import AutoConfig, AutoTokenizer, LlamaForCausalLM
+from transformers import AutoTokenizer, LlamaForCausalLM
 from transformers.utils import logging as transformers_logging
 
 from .errors import PairWarning
-from .fetch import offline
-from .files import CheckpointError, quiet_transformers, read_json, reason
+from .files import CheckpointError, called, hub_id, quiet_transformers, read_json, reason
 from .generation import rules_left_out, sentence
 from .head_files import check_head
 from .heads import load_head
+from .hub import find
 from .linear import speed_up
 from .pair import Pair
 from .target import Target
+from .target_files import account, target_config, target_notes, target_weights
 
 transformers_logging.disable_progress_bar()  # a bar for half a second of loading is noise
 
@@ -44,7 +42,7 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
     """
     device = choose_device(device)
     dtype = choose_dtype(dtype, device)  # before anything is fetched
-    check_llama(find(target, "target", weights=False))  # and before gigabytes are: is it the right kind, is all there?
+    target_config(find(target, "target", weights=False))  # and before gigabytes are: is it the right kind, is all there?
     check_head(find(draft, "head", weights=False))
     target_dir, draft_dir = find(target, "target"), find(draft, "head")
     model = load_target(target_dir, device, dtype, device_map)
@@ -57,7 +55,8 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
     speed_up(model)
     speed_up(head)
     left_out = rules_left_out(model)
-    notes = (head.note,) * bool(head.note) + (sentence(left_out),) * bool(left_out)
+    notes = (*target_notes(target_dir, wrapped.context), *(head.note,) * bool(head.note),
+             *(sentence(left_out),) * bool(left_out))
     for note in notes:
         warnings.warn(note, PairWarning, stacklevel=2)
     return Pair(
@@ -69,14 +68,10 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
 
 
 def _public_name(source: str | os.PathLike) -> str:
-    """A hub id as it is; of a directory only its name, since a trace is shared and paths name people.
-    A directory of the hub's cache (models--owner--name/snapshots/revision) is called by its hub id."""
-    if not Path(source).is_dir():
-        return str(source)
-    path = Path(source).resolve()
-    if path.parent.name == "snapshots" and path.parent.parent.name.startswith("models--"):
-        return path.parent.parent.name.removeprefix("models--").replace("--", "/", 1)
-    return path.name
+    """A hub id as it is, also for a folder of the hub's cache; of a directory only its name, since a trace is shared and
+    paths name people."""
+    path = Path(os.path.expanduser(source))
+    return hub_id(path) or path.resolve().name if path.is_dir() else str(source)
 
 
 def choose_device(device: str) -> torch.device:
@@ -106,87 +101,20 @@ def choose_dtype(dtype: str, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
 
-SMALL = ("*.json", "*.model", "*.jinja")
-
-
-def find(source: str | os.PathLike, what: str, weights: bool = True) -> Path:
-    """A directory as it is; a hub id from the hub's local cache or the hub, whole or all but the weights.
-    Raises CheckpointError."""
-    path, text = Path(source), str(source)
-    if path.is_dir():
-        return path
-    if path.exists():
-        raise CheckpointError(f"The {what} {text} is a file; give the directory that holds it.")
-    if text.count("/") != 1 or text.startswith((".", "/", "~")):
-        raise CheckpointError(f"The {what} directory {text} does not exist; give a directory, or a hub id like owner/name.")
-    import huggingface_hub
-    try:
-        if not weights:
-            return Path(huggingface_hub.snapshot_download(text, allow_patterns=[*SMALL]))
-        path = Path(huggingface_hub.snapshot_download(text, allow_patterns=[*SMALL, "*.safetensors"]))
-        if not any(path.glob("*.safetensors")):  # many repositories hold both: the same weights twice
-            path = Path(huggingface_hub.snapshot_download(text, allow_patterns=[*SMALL, "*.bin"]))
-        return path
-    except Exception as error:  # of the hub, of HTTP, of the disk: there are many kinds
-        raise _hub_error(text, error) from None
-
-
-def _hub_error(name: str, error: Exception) -> CheckpointError:
-    """Why `name` could not be had from the hub, as a sentence."""
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-    if isinstance(error, GatedRepoError):
-        return CheckpointError(f"{name} is gated: accept its licence on https://huggingface.co/{name}, then run "
-                               "`hf auth login`.")
-    if isinstance(error, RepositoryNotFoundError):
-        return CheckpointError(f"The hub has no model {name} (or it is private); check the id, or run `hf auth login`.")
-    if getattr(error, "errno", None) == errno.ENOSPC:
-        return CheckpointError(f"The disk is full while {name} is fetched; free some space, or set HF_HOME to a folder "
-                               "elsewhere.")
-    if isinstance(error, PermissionError):
-        return CheckpointError(f"{error.filename or 'The cache of the hub'} cannot be written; set HF_HOME to a folder of "
-                               "yours.")
-    if offline():
-        return CheckpointError(f"{name} is neither a directory here nor in the hub's cache, and HF_HUB_OFFLINE is set; unset "
-                               "it to fetch it, or give a directory.")
-    return CheckpointError(f"{name} is neither a directory here nor in the hub's cache, and the hub cannot be reached "
-                           f"({type(error).__name__}); connect, or give a directory.")
-
-
-# -- the target -------------------------------------------------------------------------------------------------------
-
-
-def check_llama(directory: Path) -> None:
-    """Raises CheckpointError where the directory's config is not a Llama's."""
-    kind = read_json(directory / "config.json").get("model_type")
-    if kind != "llama":
-        raise CheckpointError(f"{_public_name(directory)} is a model of type {kind!r}; the target must be a Llama (model_type "
-                              "\"llama\").")
-
-
 def load_target(directory: Path, device: torch.device, dtype: torch.dtype, device_map: str | None) -> LlamaForCausalLM:
-    """A Llama checkpoint (sharded or not, tied embeddings or not), all weights present. Raises CheckpointError."""
-    check_llama(directory)
+    """A Llama checkpoint (sharded or not, tied embeddings or not), every tensor accounted for. Raises CheckpointError."""
+    config = target_config(directory)
+    target_weights(directory, config)
     try:
         with quiet_transformers():
-            config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
             model, info = LlamaForCausalLM.from_pretrained(
                 directory, config=config, dtype=dtype, device_map=device_map, attn_implementation="sdpa",
                 ignore_mismatched_sizes=True, output_loading_info=True, local_files_only=True,
             )
-    except (SafetensorError, pickle.UnpicklingError, EOFError) as error:
-        raise CheckpointError(f"The target's weights in {directory} are truncated or broken ({reason(error)}); copy "
-                              "them again.") from None
     except Exception as error:  # whatever a library says of files that somebody else made
-        raise CheckpointError(f"The target in {directory} cannot be loaded ({reason(error)}); check its config.json, or "
-                              "copy the checkpoint again.") from None
-    for key, found, asked in sorted(info.get("mismatched_keys") or ()):
-        raise CheckpointError(f"The target in {directory} has {key} as {list(found)}, its config.json asks for "
-                              f"{list(asked)}; copy the checkpoint again.")
-    missing = sorted(info["missing_keys"])
-    if missing:
-        raise CheckpointError(f"The target in {directory} lacks {missing[0]}"
-                              + (f" and {len(missing) - 1} more tensors" if len(missing) > 1 else "")
-                              + "; copy the checkpoint again.")
+        raise CheckpointError(f"The target in {called(directory)} cannot be loaded ({reason(error)}); check its config.json, "
+                              "or copy the checkpoint again.") from None
+    account(directory, config, info)
     return model if device_map else model.to(device)
 
 

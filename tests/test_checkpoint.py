@@ -126,7 +126,7 @@ def test_weights_are_fetched_in_one_spelling_only(target, head, monkeypatch, pic
         (target / "model.safetensors").unlink()
     asked = []
 
-    def snapshot(source, allow_patterns):
+    def snapshot(source, allow_patterns, **how):
         assert source == "someone/model"
         asked.append({p for p in allow_patterns if p in ("*.safetensors", "*.bin")})
         return str(target)

@@ -82,7 +82,9 @@ def test_a_broken_tokenizer(target, head, name, content):
 @pytest.mark.parametrize("source, words", [
     ("./not/there", ("does not exist", "hub id")), ("nothere", ("does not exist", "hub id")),
     ("someone/no-such-model-0123456789", ("neither a directory", "HF_HUB_OFFLINE is set", "unset it")),
-    ("bad id/with spaces!", ("neither a directory", "HF_HUB_OFFLINE is set")),
+    ("bad id/with spaces", ("neither a directory", "no blanks")), ("bad/n:ame", ("neither a directory", "letters, digits")),
+    ("owner/name@main", ("names a version", "give owner/name for the main version", "hf download owner/name --revision main")),
+    ("https://huggingface.co/owner/name/tree/main", ("is an address", "give the id alone, owner/name")),
 ])
 @pytest.mark.parametrize("what", ["target", "head"])
 def test_directories_and_hub_ids_that_are_not_there(whole, source, words, what):
@@ -128,7 +130,7 @@ def test_a_hub_id_that_is_no_llama_costs_no_download(target, whole, monkeypatch,
     edit(target, model_type=kind)
     asked = []
 
-    def snapshot(name, allow_patterns):
+    def snapshot(name, allow_patterns, **how):
         asked.append(allow_patterns)
         return str(target)
 

@@ -7,6 +7,8 @@ import torch
 from pair_files import copy_of_head, copy_of_target, refused, whole_pair
 from safetensors.torch import load_file
 
+from core import load_pair
+
 whole = pytest.fixture(scope="module", name="whole")(whole_pair)
 target = pytest.fixture(name="target")(copy_of_target)
 head = pytest.fixture(name="head")(copy_of_head)
@@ -19,7 +21,7 @@ PAGE = "\n<!DOCTYPE html><html><body>Please log in.</body></html>"
 def only_weights(directory, name):
     """The same weights under another name of transformers', as one file or behind an index -> the file that holds them."""
     tensors = load_file(directory / "model.safetensors")
-    file, index = (name.removesuffix(".index.json"), name.endswith(".index.json"))
+    file, index = name.removesuffix(".index.json"), name.endswith(".index.json")
     if not file.endswith(".safetensors"):
         torch.save(tensors, directory / file)
         (directory / "model.safetensors").unlink()
@@ -30,7 +32,7 @@ def only_weights(directory, name):
     return directory / file
 
 
-@pytest.mark.parametrize("what", ["head"])
+@pytest.mark.parametrize("what", ["target", "head"])
 @pytest.mark.parametrize("name", [f"{file}{end}" for file in ("model.safetensors", "pytorch_model.bin")
                                   for end in ("", ".index.json")])
 @pytest.mark.parametrize("content, words", [(LFS, ("Git LFS pointer", "run `git lfs pull`")),
@@ -49,9 +51,32 @@ def test_a_config(target, head, what):
     refused(target, head, str(path), "Git LFS pointer", "git lfs pull")
 
 
-@pytest.mark.parametrize("what", ["head"])
+@pytest.mark.parametrize("what", ["target", "head"])
 def test_a_link_to_nothing(target, head, what):
     path = {"target": target, "head": head}[what] / "model.safetensors"
     path.unlink()
     path.symlink_to("../../blobs/0123")
     refused(target, head, str(path), "a link to ../../blobs/0123, where nothing is", "fetch or copy it again")
+
+
+def test_a_folder_in_the_place_of_a_targets_weights(target, head):
+    """What zero_to_fp32 leaves; a head in such a folder loads (test_heads.py)."""
+    path = only_weights(target, "pytorch_model.bin")
+    inner = path.rename(target / "inner")
+    path.mkdir()
+    inner.rename(path / "pytorch_model.bin")
+    refused(target, head, str(path), "is a folder", "move the file out of it")
+
+
+def test_what_is_not_read_may_be_a_pointer(target, head):
+    """A clone of the safetensors only: the pickles beside them stay pointers."""
+    (target / "pytorch_model.bin").write_text(LFS)
+    (head / "pytorch_model.bin").write_text(LFS)
+    load_pair(target, head, device="cpu")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"])
+def test_an_empty_file(target, head, name):
+    path = only_weights(target, name)
+    path.write_bytes(b"")
+    refused(target, head, str(target), "truncated or broken", path.name, "copy them again")
