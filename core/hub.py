@@ -29,11 +29,9 @@ def find(source: str | os.PathLike, what: str, weights: bool = True) -> Path:
                               f"The {what} {text} is a link to {os.readlink(path)}, where nothing is; give a directory.")
     _check_id(text, what)
     try:
-        found = snapshot(text, SMALL)
-        if weights:
-            found = snapshot(text, (*SMALL, "*.safetensors"))
-            if not any(os.path.lexists(found / f"{WEIGHTS[0]}{end}") for end in ("", ".index.json")):  # many hold both
-                found = snapshot(text, (*SMALL, "*.bin"))
+        found = snapshot(text, (*SMALL, "*.safetensors") if weights else SMALL)
+        if weights and not any(os.path.lexists(found / f"{WEIGHTS[0]}{end}") for end in ("", ".index.json")):
+            return snapshot(text, (*SMALL, "*.bin"))  # pickles only if they must be: many repositories hold both
         return found
     except Exception as error:  # of the hub, of HTTP, of the disk: there are many kinds
         raise _hub_error(text, error) from None

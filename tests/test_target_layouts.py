@@ -203,3 +203,19 @@ def test_a_larger_vocabulary_than_the_weights_have(tmp_path, head):
     target = make_target(tmp_path / "wide", vocab_size=97)
     edit(target, vocab_size=128)
     refused(target, head, "[97, 32]", "[128, 32]", "of one model")
+
+
+@pytest.mark.parametrize("model, generation, ours", [(89, None, (89,)), (89, 67, (67,)), (89, [67, 36], (67, 36)),
+                                                     (89, "absent", (89,)), ([89, 67], "absent", (89, 67))])
+def test_the_ids_that_end_a_text_and_where_generate_differs(target, head, model, generation, ours):
+    """generation_config.json's, as generate; where it is silent config.json's, and generate goes on."""
+    edit(target, eos_token_id=model)
+    if generation == "absent":
+        (target / "generation_config.json").unlink()
+    else:
+        edit(target, "generation_config.json", eos_token_id=generation)
+    pair = load_pair(target, head, device="cpu")
+    ids = pair.target.model.generate(torch.tensor([PROMPT]), do_sample=False, max_new_tokens=24, pad_token_id=0)
+    theirs, said = ids[0, len(PROMPT):].tolist(), generate(pair, PROMPT, SMALL)
+    assert pair.eos_ids == ours and said[-1] in ours and len(said) < 24
+    assert len(theirs) == 24 and theirs[: len(said)] == said if generation is None else theirs == said
