@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import socket
 import sys
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: nothing leaves this machine
@@ -19,6 +18,10 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--draft", type=os.path.expanduser, metavar="DIR", help="... and its EAGLE head")
     parser.add_argument("--target-embedding", action="store_true", help="the head reads the target's embedding, not its own")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N")
+    parser.add_argument("--allow-host", metavar="NAME", action="append", default=[],
+                        help="a name under which a proxy or other machines see this page")
+    parser.add_argument("--allow-frame", metavar="ORIGIN", action="append", default=[],
+                        help="a site that may put this page into a frame, such as https://example.org")
     parser.add_argument("--share", action="store_true", help="a public link through gradio's servers")
     return parser
 
@@ -33,25 +36,33 @@ def main() -> int:
     from core.errors import UserError
     from core.ink import sentence
     try:
-        from core.pairs import named
-        from treeviz.choices import Source
-        from treeviz.page import Options, build_page
-        from treeviz.space import host
+        from treeviz.scratch import scratch
+        with scratch() as files:  # before gradio is imported, which looks where it is
+            return serve(args, files.sweep)
     except ModuleNotFoundError as error:
         print(f"The Python package {error.name} is not installed; run pip install -r requirements.txt.", file=sys.stderr)
-        return 2
-    try:
-        named(args.pair)
-        source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding)
-        demo, settings = build_page(Options(source, args.demo, args.trace))
     except UserError as error:
         print(sentence(error), file=sys.stderr)
-        return 2
+    return 2
+
+
+def serve(args: argparse.Namespace, sweep) -> int:
+    """Build the page and serve it until Ctrl-C. `sweep` keeps the temporary files few. Raises UserError."""
+    from core.pairs import named
+    from treeviz.choices import Source
+    from treeviz.door import behind_door, guests, listens_here
+    from treeviz.page import Options, build_page
+    from treeviz.space import host, hosted
+    named(args.pair)
+    source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding)
+    demo, settings = build_page(Options(source, args.demo, args.trace))
     address = args.host or host()
     try:
-        socket.getaddrinfo(address, None)  # of a name that nobody knows gradio would try a hundred ports
+        settings = behind_door(settings, guests(address, args.allow_host, args.allow_frame, args.share), sweep)
+        if not hosted() and not listens_here(address):
+            print("Whoever reaches this machine can open this page and decode with it: there is no password.", flush=True)
         demo.queue(max_size=64).launch(server_name=address, server_port=args.port, share=args.share, **settings)
-    except OSError:
+    except OSError:  # also of a name that nobody knows; gradio would try a hundred ports
         print(f"{address}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",
               file=sys.stderr)
         return 2

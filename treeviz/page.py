@@ -73,7 +73,8 @@ def _theme() -> gr.Theme:
 
 
 SESSIONS = 256  # visitors of whom gradio remembers what they see
-LAUNCH = dict(ssr_mode=False, state_session_capacity=SESSIONS, max_file_size="64mb", run_history=False, footer_links=["api"], head=STYLE, theme=_theme())
+LAUNCH = dict(ssr_mode=False, state_session_capacity=SESSIONS, max_file_size="64mb", run_history=False, enable_monitoring=False,
+              mcp_server=False, footer_links=["api"], head=STYLE, theme=_theme())
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
     shelf = Shelf(recorded(options.trace), runs)
     first = shelf.first(options.trace)
     put = Spoken(options.source.name)
-    with Page(title="TreeViz", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as demo:
+    with Page(title="TreeViz", fill_width=True, analytics_enabled=False) as demo:
         language = gr.Radio(list(LANGUAGES), value="en", visible=False)  # the browser keeps it for whoever asks
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source), put, language)

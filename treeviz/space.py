@@ -16,15 +16,20 @@ def zero() -> bool:
     return os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
 
 
+def hosted() -> bool:
+    """On a Space, which is there for everybody?"""
+    return bool(os.environ.get("SPACE_ID"))
+
+
 def host() -> str:
     """Where to listen: as the platform says, everywhere on a Space, on this machine only elsewhere."""
-    return os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "localhost")
+    return os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if hosted() else "localhost")
 
 
 def visitor(request) -> str:
     """The network address that a request comes from. On a Space the platform's own proxy tells it, as the last of those
     in the header; elsewhere anybody could write that header."""
-    told = request.headers.get("x-forwarded-for", "") if os.environ.get("SPACE_ID") else ""
+    told = request.headers.get("x-forwarded-for", "") if hosted() else ""
     return told.rpartition(",")[2].strip() or (request.client.host if request.client else "")
 
 
