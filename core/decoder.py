@@ -16,15 +16,19 @@ from torch import Tensor
 
 from .config import DecodeConfig
 from .draft import Drafter
-from .errors import PairWarning, UserError
+from .errors import PairWarning
 from .grow import grow_dynamic
 from .pair import Pair
+from .steps import DecodeError, stepwise
+from .target import pieces
 from .tree import UNLIKELY, Layer, Tree, flatten, gather, rerank
 from .verify import Accepted, Chance, accept_greedy, accept_sampling, target_distribution
 
 
-class DecodeError(UserError):
-    """A run that cannot start or go on; the message is one sentence that says what to do."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    read: int   # tokens of a long prompt, in the target's and the head's caches
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,10 @@ class Ended:
     finish_reason: str
 
 
-Stage = Prefilled | Started | Layer | Tree | Verified | Accepted | Committed | Ended
+Stage = Reading | Prefilled | Started | Layer | Tree | Verified | Accepted | Committed | Ended
 
 
+@stepwise
 @torch.inference_mode()
 def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None,
            grow: Callable = grow_dynamic) -> Iterator[Stage]:
@@ -77,14 +82,24 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     cache = target.new_cache(capacity)
     drafter = Drafter(pair.head, target, capacity, config.draft_vocab)
 
-    prompt = torch.tensor(prompt_ids)
-    logits, features = target.prefill(prompt, cache)
-    argmax = _finite_argmax(logits[None], "target", "in the prefill", pair)
-    root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
     # The head sees one token further than its feature: beside the feature of token i it reads token i + 1. So what is
     # fresh for it is the prompt without its first token, and the root; in later rounds, the path and the next root.
-    # `features` has a row for each of them: the prompt's tokens now, later the path's rows, old root first.
-    fresh = torch.cat([prompt[1:], torch.tensor([root])])
+    # `features` has a row for each of them: the tokens of the prompt's last piece now, later the path's rows, old root
+    # first. Of the pieces before the last the head remembers all it will need.
+    prompt, read = torch.tensor(prompt_ids), 0
+    for piece in pieces(prompt):
+        features = target.read(piece, cache, len(prompt))
+        fresh = prompt[read + 1 : cache.length + 1]
+        read = cache.length
+        if read < len(prompt):
+            drafter.remember(fresh, features)
+            tick.lap("prefill")
+            yield Reading(read, len(prompt))
+            tick.start()
+    logits = target.logits(features[-1:])[0]
+    argmax = _finite_argmax(logits[None], "target", "in the prefill", pair)
+    root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
+    fresh = torch.cat([fresh, torch.tensor([root])])
     yield Prefilled(tick.lap("prefill"))
 
     index = 0
@@ -149,6 +164,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         raise DecodeError(_not_finite("target", f"after token {root} in round {index + 1}", pair))
 
 
+@stepwise
 @torch.inference_mode()
 def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None) -> Iterator[tuple[Tensor, int]]:
     """Plain decoding of the same target through the same code path: one token a pass, the same stopping rules.
@@ -160,7 +176,9 @@ def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chanc
     output = Output(config, pair.eos_ids)
     limit = min(len(prompt_ids) + config.max_new_tokens, pair.target.context)
     cache = pair.target.new_cache(limit)
-    logits, _ = pair.target.prefill(torch.tensor(prompt_ids), cache)
+    for piece in pieces(torch.tensor(prompt_ids)):
+        features = pair.target.read(piece, cache, len(prompt_ids))
+    logits = pair.target.logits(features[-1:])[0]
     while True:
         token = int(logits.argmax()) if config.greedy else chance.pick(_shaped(logits, config))
         yield logits, token

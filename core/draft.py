@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from transformers.models.llama.configuration_llama import LlamaConfig
-from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding, apply_rotary_pos_emb
 
 from .cache import KVCache, cache_argument, finite_only
 from .linear import layer_of, speed_up
@@ -43,11 +43,27 @@ class EagleHead(nn.Module):
                 cache: KVCache | None = None) -> Tensor:
         """One pass over rows: token_ids [batch, rows], features [batch, rows, hidden], position_ids [1, rows],
         mask bool (or additive) [batch or 1, 1, rows, keys] -> predicted next features [batch, rows, hidden]."""
-        embedded = self.embed(token_ids).to(features)
-        x = self.fc(torch.cat([embedded, features], dim=-1))
+        x = self._entered(token_ids, features)
         cached = {} if cache is None else {self._cache_argument: cache, "use_cache": True}
         return self.layers[0](x, attention_mask=mask, position_ids=position_ids,
                               position_embeddings=self.rotary(x, position_ids), **cached)
+
+    def remember(self, token_ids: Tensor, features: Tensor, position_ids: Tensor, cache: KVCache) -> None:
+        """Write the keys and values of rows whose predictions nobody asks for (shapes as in `forward`).
+
+        The head has one layer: its keys and values come from the rows' own input, so nothing is attended to here, and
+        a long prompt costs the head next to nothing.
+        """
+        x, attention = self._entered(token_ids, features), self.layers[0].self_attn
+        x = self.layers[0].input_layernorm(x)
+        key, value = (project(x).unflatten(-1, (-1, attention.head_dim)).transpose(1, 2)
+                      for project in (attention.k_proj, attention.v_proj))          # [batch, kv_heads, rows, head_dim]
+        cache.update(apply_rotary_pos_emb(key, key, *self.rotary(x, position_ids))[1], value, 0)
+
+    def _entered(self, token_ids: Tensor, features: Tensor) -> Tensor:
+        """What goes into the layer -> [batch, rows, hidden]."""
+        embedded = self.embed(token_ids).to(features)
+        return self.fc(torch.cat([embedded, features], dim=-1))
 
 
 class Drafter:
@@ -64,7 +80,7 @@ class Drafter:
         self._ids = None
         if draft_vocab:  # a smaller output: its logits, and its places, are those of these tokens only
             self._ids = torch.tensor(head.frequent[:draft_vocab], device=self.device)
-            self.lm_head = speed_up(layer_of(target.output_rows(self._ids)))
+            self.lm_head = speed_up(layer_of(target.output_rows(self._ids)), private=True)
         self.cache = KVCache([weight.device], config.num_key_value_heads, config.head_dim, capacity, weight.dtype)
         self.cache.guard = finite_only  # one drafted token that is not finite leaves the others what they are
 
@@ -77,9 +93,15 @@ class Drafter:
         rows, before = len(token_ids), self.cache.length
         mask = torch.ones(rows, before + rows, dtype=torch.bool).tril(diagonal=before)
         positions = torch.arange(before, before + rows)  # one less than the tokens' own: the features' positions
-        out = self._pass(token_ids, features, positions, mask)
+        out = self._pass(self.head, token_ids, features, positions, mask)[0]
         self.cache.commit(rows)
         return out[-1:], self.lm_head(out[-1:])
+
+    def remember(self, token_ids: Tensor, features: Tensor) -> None:
+        """Read true features as `observe` does, where more of them follow before anything is drafted."""
+        rows, before = len(token_ids), self.cache.length
+        self._pass(self.head.remember, token_ids, features, torch.arange(before, before + rows))
+        self.cache.commit(rows)
 
     def probe(self, token_ids: Tensor, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Read one beam of drafted tokens [rows] with their parents' predicted features [rows, hidden].
@@ -91,7 +113,7 @@ class Drafter:
         rows, true_rows, held = len(token_ids), self.cache.length, self.cache.scratch
         position = true_rows + held // rows
         visible = torch.cat([mask.new_ones(rows, true_rows), mask], dim=1)
-        out = self._pass(token_ids, features, torch.full((rows,), position), visible)
+        out = self._pass(self.head, token_ids, features, torch.full((rows,), position), visible)[0]
         self.cache.hold(rows)
         return out, self.lm_head(out)
 
@@ -99,7 +121,7 @@ class Drafter:
         """The token ids of places in the logits: the places themselves without a draft vocabulary."""
         return places if self._ids is None else self._ids[places]
 
-    def _pass(self, token_ids, features, positions, mask):
+    def _pass(self, read, token_ids, features, positions, *mask):
         move = {"device": self.device, "non_blocking": True}
-        return self.head(token_ids.to(**move)[None], features.to(**move)[None], positions.to(**move)[None],
-                         mask.to(**move)[None, None], self.cache)[0]
+        return read(*(x.to(**move)[None] for x in (token_ids, features, positions)),
+                    *(x.to(**move)[None, None] for x in mask), cache=self.cache)

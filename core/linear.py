@@ -5,6 +5,10 @@ Decoding multiplies large matrices with few rows: one row in plain decoding, a t
 rows as `(W @ x.T).T`, more rows through oneDNN with the weight laid out for it beforehand (what `torch.compile` does
 with weights that it may take for constants). Then verifying a small tree is nearly as cheap as plain decoding, as it
 should be. Measure again with `python -m core.linear`.
+
+A laid-out weight is a copy, and people change the weights of a loaded model: they ablate a head, merge a LoRA, load
+another state. PyTorch's own version counter does not see it all (not `.data`, not numpy). So a run begins by reading
+the weights once (`refresh`, the price of about one pass), and nobody but a run's own steps uses the copies.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -37,17 +42,54 @@ def few_rows_linear(x: Tensor, weight: Tensor) -> Tensor:
 class FewRowsLinear(nn.Linear):
     """A bias-free float32 layer on a CPU, for inference. Asked for gradients, it is the usual layer."""
 
-    packed: Tensor | None = None  # the weight laid out for oneDNN
+    packed: Tensor | None = None    # the weight laid out for oneDNN; not a buffer: it is no part of the state, and
+    seal: Tensor | None = None      # nothing that moves a module's tensors should touch it. Of what weight it is a copy
+    copies: Copies | None = None    # whether it may be used; None where there is to be none
 
     def forward(self, x: Tensor) -> Tensor:
         rows = x.numel() // x.shape[-1]
-        if rows == 0 or (torch.is_grad_enabled() and (x.requires_grad or self.weight.requires_grad)):
-            return F.linear(x, self.weight)
+        if rows == 0 or self._parameters.get("bias") is not None or (
+                torch.is_grad_enabled() and (x.requires_grad or self.weight.requires_grad)):
+            return F.linear(x, self.weight, self.bias)
         if rows <= FEW:
             return few_rows_linear(x, self.weight)
-        if self.packed is None:
+        if self.packed is None or not self.copies.in_use:  # nobody but a run has looked whether it is still a copy
             return F.linear(x, self.weight)
         return torch.ops.mkldnn._linear_pointwise(x, self.packed, None, "none", [], "")
+
+    def __getstate__(self) -> dict:
+        """For copies of the module and files: without the laid-out weight, which can be neither copied nor written."""
+        return {name: value for name, value in super().__getstate__().items() if name not in ("packed", "seal", "copies")}
+
+    @torch.no_grad()
+    def lay_out(self) -> None:
+        """Make `packed` a copy of the weight as it is now, unless it is one; drop it where it could not stay one."""
+        weight = self._parameters.get("weight")
+        suits = (weight is not None and not self._forward_pre_hooks  # a weight that is computed anew in each pass
+                 and weight.dtype is torch.float32 and weight.device.type == "cpu")
+        seal = _seal(weight) if suits else None
+        if seal is None or self.seal is None or not torch.equal(seal, self.seal):
+            self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), 64) if suits else None
+        self.seal = seal
+
+
+def _seal(weight: Tensor) -> Tensor:
+    """A few numbers that tell a weight [out, in] from any other that an edit could make of it, read at the speed of memory.
+
+    The sums of the rows as numbers, the sums of the columns as bits: a changed bit changes its column's sum, and what
+    leaves those alone (rows that change places, signs that change in pairs) changes the rows' sums.
+    """
+    weight = weight.detach().contiguous()
+    rows = weight.sum(1).view(torch.int32)  # as bits: NaN is equal to itself
+    wide = weight.view(torch.int64 if weight.shape[1] % 2 == 0 else torch.int32)
+    return torch.cat([rows, wide.sum(0).view(torch.int32)])
+
+
+@dataclass(eq=False, slots=True)
+class Copies:
+    """What the layers of a module share: whether their laid-out weights may be used now."""
+
+    in_use: bool = False
 
 
 def layer_of(weight: Tensor) -> nn.Linear:
@@ -57,21 +99,31 @@ def layer_of(weight: Tensor) -> nn.Linear:
     return layer
 
 
-def speed_up(module: nn.Module) -> nn.Module:
+def speed_up(module: nn.Module, private: bool = False) -> nn.Module:
     """Give every bias-free float32 CPU linear layer of `module` the faster forms, in place.
 
-    Where the weights are small enough to be held twice, and oneDNN is there, they are laid out for it too. The layers'
-    weights are constants from then on.
+    Where the weights are small enough to be held twice, and oneDNN is there, they are laid out for it too, for the runs
+    that `refresh` them. Layers that are `private` are nobody else's to change, and use theirs always.
     """
     layers = [layer for layer in module.modules() if type(layer) is nn.Linear and layer.bias is None
               and layer.weight.dtype is torch.float32 and layer.weight.device.type == "cpu"]
     pack = _can_pack() and sum(layer.weight.nbytes for layer in layers) <= PACKED_LIMIT
+    copies = Copies(private) if pack else None
     for layer in layers:
         layer.__class__ = FewRowsLinear
+        layer.copies = copies
         if pack:
-            # not a buffer: it is no part of the state, and nothing that moves a module's tensors should touch it
-            layer.packed = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), 64)
+            layer.lay_out()
     return module
+
+
+def refresh(*modules: nn.Module) -> list[Copies]:
+    """Lay out anew what has changed in the modules -> what says whether the laid-out weights may be used."""
+    layers = [layer for module in modules for layer in module.modules()
+              if isinstance(layer, FewRowsLinear) and layer.copies is not None]
+    for layer in layers:
+        layer.lay_out()
+    return [*{layer.copies: None for layer in layers}]
 
 
 @functools.cache
@@ -105,7 +157,7 @@ def _measure() -> None:
     blocks = nn.ModuleList(nn.Linear(width, out, bias=False) for _ in range(30) for out, width in shapes)
     output = nn.ModuleList([nn.Linear(576, 49152, bias=False)])
     for layers in (blocks, output):
-        speed_up(layers)
+        speed_up(layers, private=True)
 
     def turn(rows, layers):
         inputs = {width: torch.randn(rows, width) for width in (576, 1536)}

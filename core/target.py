@@ -1,4 +1,4 @@
-"""The target: the large model that has the last word. Prefill, one step, or one masked pass over a tree.
+"""The target: the large model that has the last word. A piece of the prompt, one step, or one masked pass over a tree.
 
 Wraps a transformers Llama; knows nothing of heads, scores or acceptance.
 """
@@ -11,6 +11,8 @@ from torch import Tensor
 from .cache import KVCache, cache_argument
 from .rope import context_of, placed, without_memory
 from .tree import Tree
+
+PIECE = 512  # rows of a prompt in one pass: a pass's memory grows with its rows, and between two a run can be stopped
 
 
 class Target:
@@ -32,9 +34,18 @@ class Target:
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for `capacity` rows, each layer's part where the layer lives."""
         config = self.model.config
-        head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         devices = [_device_of(layer) for layer in self.model.model.layers]
-        return KVCache(devices, config.num_key_value_heads, head_dim, capacity, self.dtype)
+        return KVCache(devices, config.num_key_value_heads, self._head_dim, capacity, self.dtype)
+
+    @property
+    def row_bytes(self) -> int:
+        """What the keys and values of one token take."""
+        return 2 * self.layers * self.model.config.num_key_value_heads * self._head_dim * self.dtype.itemsize
+
+    @property
+    def _head_dim(self) -> int:
+        config = self.model.config
+        return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
     def forward(self, token_ids: Tensor, position_ids: Tensor, mask: Tensor, cache: KVCache,
                 prompt: int = 0) -> Tensor:
@@ -65,13 +76,16 @@ class Target:
         weight = self.model.lm_head.weight
         return weight[token_ids.to(weight.device)]
 
-    def prefill(self, prompt_ids: Tensor, cache: KVCache) -> tuple[Tensor, Tensor]:
-        """Read the prompt [P] and commit it -> logits after its last token [vocab], features [P, hidden_size]."""
-        rows = len(prompt_ids)
+    def read(self, token_ids: Tensor, cache: KVCache, prompt: int = 0) -> Tensor:
+        """Read the next tokens [rows] and commit them, each seeing all before it -> features [rows, hidden_size].
+
+        prompt: the length of the whole prompt, where these are a piece of it.
+        """
+        rows, before = len(token_ids), cache.length
         causal = torch.ones(rows, rows, dtype=torch.bool).tril()
-        features = self.forward(prompt_ids, torch.arange(rows), causal, cache, prompt=rows)
+        features = self.forward(token_ids, torch.arange(before, before + rows), causal, cache, prompt)
         cache.commit(rows)
-        return self.logits(features[-1:])[0], features
+        return features
 
     def verify(self, tree: Tree, cache: KVCache) -> tuple[Tensor, Tensor]:
         """Read root and tree in one pass: positions by depth, each row seeing its ancestors only.
@@ -104,10 +118,12 @@ class Target:
 
     def step(self, token: int, cache: KVCache) -> Tensor:
         """Plain decoding: read and commit one token -> logits [vocab]."""
-        features = self.forward(torch.tensor([token]), torch.tensor([cache.length]),
-                                torch.ones(1, 1, dtype=torch.bool), cache)
-        cache.commit(1)
-        return self.logits(features)[0]
+        return self.logits(self.read(torch.tensor([token]), cache))[0]
+
+
+def pieces(prompt_ids: Tensor) -> tuple[Tensor, ...]:
+    """A prompt [P] in equal pieces of at most PIECE tokens."""
+    return prompt_ids.chunk(-(-len(prompt_ids) // PIECE))
 
 
 def _device_of(module: torch.nn.Module) -> torch.device:
