@@ -17,6 +17,8 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--target", type=os.path.expanduser, metavar="DIR", help="instead of --pair: a Llama ...")
     parser.add_argument("--draft", type=os.path.expanduser, metavar="DIR", help="... and its EAGLE head")
     parser.add_argument("--target-embedding", action="store_true", help="the head reads the target's embedding, not its own")
+    parser.add_argument("--chat-template", type=os.path.expanduser, metavar="NAME-or-FILE",
+                        help="what prompts are wrapped in, instead of the tokenizer's own")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N")
     parser.add_argument("--allow-host", metavar="NAME", action="append", default=[],
                         help="a name under which a proxy or other machines see this page")
@@ -54,7 +56,7 @@ def serve(args: argparse.Namespace, sweep) -> int:
     from treeviz.page import Options, build_page
     from treeviz.space import host, hosted
     named(args.pair)
-    source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding)
+    source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding, args.chat_template)
     demo, settings = build_page(Options(source, args.demo, args.trace))
     address = args.host or host()
     try:

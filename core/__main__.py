@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     add_pair(run)
     prompt = run.add_mutually_exclusive_group(required=True)
     prompt.add_argument("--prompt", help="the text to decode from")
-    prompt.add_argument("--prompt-file", type=os.path.expanduser, help="a UTF-8 file that holds it")
+    prompt.add_argument("--prompt-file", type=os.path.expanduser, help="a text file that holds it, or - for standard input")
     prompt.add_argument("--ids", help="token ids instead of text, like 5,17,3")
     run.add_argument("--chat", action="store_true", help="wrap the prompt in the model's chat template")
     add_settings(run)

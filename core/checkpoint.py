@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 import torch
-from transformers import AutoTokenizer, LlamaForCausalLM
+from transformers import LlamaForCausalLM
 from transformers.utils import logging as transformers_logging
 
 from .errors import PairWarning
@@ -24,6 +24,7 @@ from .linear import speed_up
 from .pair import Pair
 from .target import Target
 from .target_files import account, target_config, target_notes, target_weights
+from .tokenizer import load_tokenizer
 
 transformers_logging.disable_progress_bar()  # a bar for half a second of loading is noise
 
@@ -116,17 +117,6 @@ def load_target(directory: Path, device: torch.device, dtype: torch.dtype, devic
                               "or copy the checkpoint again.") from None
     account(directory, config, info)
     return model if device_map else model.to(device)
-
-
-def load_tokenizer(directory: Path):
-    """The directory's tokenizer, or None where it has none."""
-    if not any((directory / name).exists() for name in ("tokenizer.json", "tokenizer.model", "tokenizer_config.json")):
-        return None
-    try:
-        return AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # tokenizers raises bare Exceptions
-        raise CheckpointError(f"The tokenizer in {directory} cannot be loaded ({reason(error)}); copy the checkpoint "
-                              "again.") from None
 
 
 def _eos_ids(directory: Path, model: LlamaForCausalLM) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ def read_json(path: Path) -> dict:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CheckpointError(f"{path} is missing; a checkpoint directory holds config.json beside its weights.") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # the last where it nests without end
         raise CheckpointError(f"{path} cannot be read as JSON ({error}); copy the checkpoint again.") from None
     if not isinstance(value, dict):
         raise CheckpointError(f"{path} does not hold a JSON object; copy the checkpoint again.")

@@ -28,6 +28,8 @@ def add_pair(command: argparse.ArgumentParser) -> None:
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16")
     group.add_argument("--device-map", choices=["auto"], help="spread a large target over GPUs (accelerate)")
+    group.add_argument("--chat-template", type=os.path.expanduser, metavar="NAME-or-FILE",
+                       help="wrap prompts in this template: one of the tokenizer's by name, vicuna, or a file of Jinja")
 
 
 def add_settings(command: argparse.ArgumentParser) -> None:
@@ -117,8 +119,13 @@ def pair_of(args: argparse.Namespace):
     where = args.device, args.dtype
     more = {"device_map": args.device_map, "target_embedding": args.target_embedding}
     if args.target:
-        return checkpoint.load_pair(args.target, args.draft, *where, **more)
-    return pairs.load_named(args.pair or pairs.DEFAULT, *where, progress=progress_line, **more)
+        pair = checkpoint.load_pair(args.target, args.draft, *where, **more)
+    else:
+        pair = pairs.load_named(args.pair or pairs.DEFAULT, *where, progress=progress_line, **more)
+    if args.chat_template:
+        from .chat import choose_template
+        choose_template(pair, args.chat_template)
+    return pair
 
 
 def progress_line(message: str, fraction: float | None = None) -> None:

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 STORYBOOK = ASSETS / "storybook"
 
-# Vicuna's tokenizer carries no template; its model card gives these words.
-VICUNA_CHAT = (
-    "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, detailed, and "
-    "polite answers to the user's questions.{% for message in messages %}{% if message['role'] == 'user' %} USER: "
-    "{{ message['content'] }}{% else %} ASSISTANT: {{ message['content'] }}</s>{% endif %}{% endfor %}"
-    "{% if add_generation_prompt %} ASSISTANT:{% endif %}"
-)
-
 
 @dataclass(frozen=True)
 class NamedPair:
@@ -38,7 +30,7 @@ class NamedPair:
     target: Callable[[Progress], tuple[Path | str, str]]  # -> directory or hub id, and the name the trace records
     head: Path | str                                      # directory or hub id
     here: Callable[[], bool] = lambda: True
-    chat_template: str | None = None                      # where the tokenizer has none
+    family: str | None = None                             # whose chat words it speaks, where its tokenizer has none
     cpu: dict | None = None                               # settings that pay on a CPU, where the papers' tree does not
     fetch: str = ""                                       # how much is to be fetched, "" where all is in the repository
     gpu: bool = False                                     # too large for a CPU
@@ -48,6 +40,7 @@ class NamedPair:
 def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: Progress = silent,
                device_map: str | None = None, target_embedding: bool = False) -> Pair:
     """Load a pair by name, fetching what is missing. Raises UserError, one sentence."""
+    from .chat import choose_template
     from .checkpoint import choose_device, choose_dtype, load_pair  # torch comes in when a pair is loaded, not listed
     entry = named(name)
     choose_dtype(dtype, choose_device(device))  # a mistake in these should not cost a download
@@ -55,8 +48,8 @@ def load_named(name: str, device: str = "auto", dtype: str = "auto", progress: P
     progress(f"Loading {name}" if entry.here() else f"Fetching and loading {name} ({entry.summary})", None)
     head_source = f"{name} (ours)" if isinstance(entry.head, Path) else entry.head
     pair = load_pair(directory, entry.head, device, dtype, device_map, name, source, head_source, target_embedding)
-    if entry.chat_template and pair.tokenizer is not None and not pair.tokenizer.chat_template:
-        pair.tokenizer.chat_template = entry.chat_template
+    if entry.family and pair.tokenizer is not None and not pair.tokenizer.chat_template:
+        choose_template(pair, entry.family)
     return pair
 
 
@@ -73,10 +66,10 @@ def pair_lines() -> Iterator[str]:
         yield f"{entry.name:<15} {'here' if entry.here() else 'to fetch':<9} {entry.summary}; {entry.licence}"
 
 
-def official(name: str, target: str, head: str, licence: str, size: str, chat_template: str | None = None) -> NamedPair:
+def official(name: str, target: str, head: str, licence: str, size: str, family: str | None = None) -> NamedPair:
     """A pair of two hub repositories, as their authors published them."""
     return NamedPair(name, f"{target} with {head}, {size} to fetch, wants a GPU", licence, lambda progress: (target, target),
-                     head, lambda: _in_hub_cache(target) and _in_hub_cache(head), chat_template, fetch=size, gpu=True)
+                     head, lambda: _in_hub_cache(target) and _in_hub_cache(head), family, fetch=size, gpu=True)
 
 
 def _in_hub_cache(repository: str) -> bool:
@@ -100,7 +93,7 @@ PAIRS = {entry.name: entry for entry in (
     official("llama2-chat-7b", "meta-llama/Llama-2-7b-chat-hf", "yuhuili/EAGLE-llama2-chat-7B",
              "Llama 2 Community License (gated)", "15 GB"),
     official("vicuna-7b", "lmsys/vicuna-7b-v1.3", "yuhuili/EAGLE-Vicuna-7B-v1.3", "non-commercial (LLaMA)", "15 GB",
-             VICUNA_CHAT),
+             "vicuna"),
     official("llama3-8b", "meta-llama/Meta-Llama-3-8B-Instruct", "yuhuili/EAGLE-LLaMA3-Instruct-8B",
              "Llama 3 Community License (gated)", "18 GB"),
 )}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +15,14 @@ MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BO
 
 
 def read_text(path: str | Path, what: str) -> str:
-    """A file as text, its line ends as they are: UTF-8, or what its byte-order mark says. `what` names it in the sentence
-    of the UserError that is raised where it cannot be read."""
+    """A file as text, or standard input where `path` is "-": UTF-8, or what its byte-order mark says; its line ends stay as
+    they are. `what` names it in the sentence of the UserError that is raised where it cannot be read."""
     try:
-        data = Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
         return data.decode(next((kind for mark, kind in MARKS.items() if data.startswith(mark)), "utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"{what} {path} cannot be read as UTF-8 text ({getattr(error, 'strerror', None) or error}); give a "
+        place = "on standard input" if str(path) == "-" else path
+        raise UserError(f"{what} {place} cannot be read as UTF-8 text ({getattr(error, 'strerror', None) or error}); give a "
                         "text file.") from None
 
 

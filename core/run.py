@@ -12,12 +12,12 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 
 from .config import DecodeConfig
 from .errors import UserError
 from .flags import config_of, id_list, pair_of, tell_cost
 from .ink import JOINERS, LINES, say, visible
+from .records import read_text
 from .show import summary_lines
 
 DRAFTED, BONUS, RESET = "\x1b[32m", "\x1b[33;1m", "\x1b[0m"
@@ -38,7 +38,7 @@ def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
     from .events import TraceBuilder
     from .record import stream
 
-    events = stream(pair, ids if text is None else encode(pair, text, args.chat), config, text)
+    events = stream(pair, ids if text is None else encode(pair, text, args.chat or bool(args.chat_template)), config, text)
     tell_cost(config)
     builder, failure, started, seconds = TraceBuilder(), None, time.perf_counter(), 0.0
     out = _Printer(terminal=sys.stdout.isatty())
@@ -64,7 +64,7 @@ def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
             with contextlib.suppress(UserError, KeyboardInterrupt), _uninterrupted():
                 write(builder.cancel())
     trace = builder.trace
-    if args.trace and (args.check or not args.trace.endswith(".jsonl")):
+    if args.trace and (args.check or not _as_lines(args.trace)):
         with _uninterrupted(), _disk_errors(args.trace):
             trace.save(args.trace)
     if isinstance(failure, BrokenPipeError):
@@ -117,10 +117,14 @@ class _Printer:
         return visible(text, LINES + JOINERS) if self.terminal else text
 
 
+def _as_lines(path: str) -> bool:
+    return path.lower().endswith(".jsonl")
+
+
 def _check_writable(path: str | None) -> None:
     if path is None:
         return
-    if not path.endswith((".json", ".json.gz", ".jsonl")):
+    if not path.lower().endswith((".json", ".json.gz", ".jsonl")):
         raise UserError(f"The trace path {path} should end in .json, .json.gz or .jsonl.")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
@@ -170,7 +174,7 @@ def _disk_errors(path: str):
 @contextlib.contextmanager
 def _lines_file(path: str | None):
     """A function that appends lines to a .jsonl trace as the run goes on, or does nothing."""
-    if not path or not path.endswith(".jsonl"):
+    if not path or not _as_lines(path):
         yield lambda line: None
         return
     with _disk_errors(path):
@@ -208,13 +212,9 @@ def _uninterrupted():
 def prompt_of(args: argparse.Namespace) -> tuple[list[int], str | None]:
     """The prompt as the flags give it, before anything slow: ids, or text yet to be encoded."""
     if args.ids is not None:
-        if args.chat:
+        if args.chat or args.chat_template:
             raise UserError("--chat wraps text and --ids gives ids; give --prompt, or leave --chat out.")
         return id_list(args.ids, "--ids"), None
     if args.prompt_file is None:
         return [], args.prompt
-    try:
-        return [], Path(args.prompt_file).read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise UserError(f"The prompt file {args.prompt_file} cannot be read as UTF-8 text "
-                        f"({getattr(error, 'strerror', None) or error}); give a text file.") from None
+    return [], read_text(args.prompt_file, "The prompt file")

@@ -169,10 +169,11 @@ class Trace(Header):
         The file appears whole or not at all: it is written beside its place and moved there.
         """
         path = Path(path)
-        plain = path.name.removesuffix(".gz")
+        name = path.name.lower()
+        plain = name.removesuffix(".gz")
         text = self.to_lines() if plain.endswith(".jsonl") else json.dumps(self.to_dict(), separators=(",", ":"))
         data = text.encode()
-        if path.name.endswith(".gz"):
+        if name.endswith(".gz"):
             data = gzip.compress(data, mtime=0)  # the same run gives the same bytes
         part = path.with_name(path.name + ".part")
         try:

@@ -38,22 +38,40 @@ class Words:
             return {"text": f"<{token_id}>", "special": True, "bytes": None}
         if token_id in self._special or token_id in self._added:
             return {"text": self._added.get(token_id, piece), "special": token_id in self._special, "bytes": None}
-        raw = self._bytes(piece)
+        raw = self._bytes(piece, token_id)
         try:
             return {"text": raw.decode(), "special": False, "bytes": None}
         except UnicodeDecodeError:
             return {"text": "".join(f"<0x{b:02X}>" for b in raw), "special": False, "bytes": raw.hex()}
 
-    def _bytes(self, piece: str) -> bytes:
-        if self._byte_level:
+    def _bytes(self, piece: str, token_id: int) -> bytes:
+        if self._spelling == "bytes":
             return bytes(self._byte_of[c] for c in piece) if all(c in self._byte_of for c in piece) else piece.encode()
         byte = _BYTE_PIECE.match(piece)
-        return bytes([int(byte[1], 16)]) if byte else piece.replace("\u2581", " ").encode()
+        if byte:
+            return bytes([int(byte[1], 16)])
+        return (piece.replace("\u2581", " ") if self._spelling == "spaces" else self._in_context(token_id)).encode()
 
     @cached_property
-    def _byte_level(self) -> bool:
+    def _spelling(self) -> str:
+        """How the tokenizer's decoder reads a piece: as bytes, with \u2581 for a space, or in a way of its own."""
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        return backend is not None and b"ByteLevel" in backend.decoder.__getstate__()
+        if backend is None:
+            return "spaces"
+        steps = backend.decoder.__getstate__().decode() if backend.decoder is not None else ""
+        return "bytes" if "ByteLevel" in steps else "spaces" if "\u2581" in steps else "own"
+
+    def _in_context(self, token_id: int) -> str:
+        """What the token adds to a text, as its tokenizer decodes it: without a decoder, for one, pieces are words with
+        a space between."""
+        before, both = (self.tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+                        for ids in ([self._neighbour], [self._neighbour, token_id]))
+        return both.removeprefix(before)
+
+    @cached_property
+    def _neighbour(self) -> int:
+        """A token that has a text of its own."""
+        return next((i for i in range(len(self.tokenizer)) if i not in self._special and i not in self._added), 0)
 
     @cached_property
     def _byte_of(self) -> dict[str, int]:

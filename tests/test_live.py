@@ -130,7 +130,7 @@ def test_a_failure_keeps_what_was_decoded_and_is_a_sentence(engine, capsys):
             last += update.lines
     assert trace_of(last).summary.rounds == 2 and "RuntimeError" in capsys.readouterr().err
     with pytest.raises(UserError, match="prompt is empty"):
-        list(engine.run(ask(" "), never))
+        list(engine.run(ask(""), never))
 
 
 def test_parts_are_plain_data(engine):

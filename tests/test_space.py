@@ -61,7 +61,7 @@ for update in engine.run(ask("Once upon a time", 400), stop):
         stop.set()
 print("ended:", trace_of(last).output.finish_reason, flush=True)
 try:
-    list(engine.run(ask(" ", 8), threading.Event()))
+    list(engine.run(ask("", 8), threading.Event()))
 except ValueError as error:
     print("sentence:", error, flush=True)
 '''

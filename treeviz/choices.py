@@ -41,6 +41,7 @@ class Source:
     draft: str | None = None
     device: str = "auto"
     target_embedding: bool = False
+    chat_template: str | None = None  # of a tokenizer's several, of a family, or a file: what a prompt is wrapped in
     longest: int = BOUNDS["max_new_tokens"][1]  # new tokens of a run, at most
 
     def bounds(self, name: str) -> tuple[float, float]:

@@ -69,7 +69,7 @@ class Form:
     def request(self, pair, prompt, chat, *numbers) -> dict:
         """The run that `inputs` ask for. Raises UserError, one sentence."""
         names = (*SHAPE, "temperature", "top_p", "max_new_tokens", "seed")
-        if not str(prompt or "").strip():  # said before a pair is loaded for nothing
+        if prompt is None or prompt == "":  # said before a pair is loaded for nothing
             raise refusal(say("error.empty"))
         return request_of(self.engine.offered(pair), prompt, chat, dict(zip(names, numbers)), self.source)
 

@@ -165,11 +165,16 @@ class Engine:
 
     def _fetch(self, name: str, progress):
         from core import load_named, load_pair
-        if name == self.source.name and self.source.target:
+        source, own = self.source, name == self.source.name
+        if own and source.target:
             progress(f"Loading {name}")
-            return load_pair(self.source.target, self.source.draft, self.source.device,
-                             target_embedding=self.source.target_embedding)
-        return load_named(name, self.source.device, progress=progress, target_embedding=self.source.target_embedding)
+            pair = load_pair(source.target, source.draft, source.device, target_embedding=source.target_embedding)
+        else:
+            pair = load_named(name, source.device, progress=progress, target_embedding=source.target_embedding)
+        if own and source.chat_template:
+            from core.chat import choose_template
+            choose_template(pair, source.chat_template)
+        return pair
 
     def _parts(self, request: dict) -> Iterator[dict]:
         """A run as plain data, in order: {"line"} of its trace, with "round" or "end" where it is one; {"note"} for the

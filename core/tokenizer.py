@@ -1,0 +1,69 @@
+"""A checkpoint's tokenizer in: transformers' own, where it can be had, or one sentence that says why not.
+
+What transformers leaves to whoever wrote the files is looked at first: a SentencePiece model wants packages of its
+own, and special tokens that are the empty text are none.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from transformers import AutoTokenizer
+
+from .files import CheckpointError, quiet_transformers, read_json, reason, refuse_stand_in
+
+VOCABULARIES = ("tokenizer.json", "tokenizer.model", "vocab.json", "tekken.json")  # a config alone holds no words
+
+
+def load_tokenizer(directory: Path):
+    """The directory's tokenizer, or None where it has none. Raises CheckpointError."""
+    directory = Path(directory)
+    if not any((directory / name).exists() for name in VOCABULARIES):
+        return None
+    for name in (*VOCABULARIES, "tokenizer_config.json"):
+        refuse_stand_in(directory / name)
+    _check_packages(directory)
+    empty = _empty_tokens(directory)
+    try:
+        with quiet_transformers():  # what it says of its own ways comes before a sentence that is enough
+            tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False, **empty)
+        for name in empty:  # special_tokens_map.json is stronger than what is asked for
+            setattr(tokenizer, name, None)
+        return tokenizer
+    except Exception as error:  # tokenizers raises bare Exceptions
+        raise CheckpointError(f"The tokenizer in {directory} cannot be loaded ({reason(error)}); copy tokenizer.json and "
+                              "tokenizer_config.json again, or move them away and give --ids.") from None
+
+
+def _check_packages(directory: Path) -> None:
+    """A tokenizer.model alone is turned into a tokenizer by packages that transformers does without otherwise."""
+    path = directory / "tokenizer.model"
+    if (directory / "tokenizer.json").exists() or not path.exists():
+        return
+    with open(path, "rb") as file:
+        sentencepiece = file.read(1) == b"\n"  # a protocol buffer; the other kind is lines of text, Llama-3's own
+    kind, packages = ("SentencePiece", ("sentencepiece", "google.protobuf")) if sentencepiece else ("tiktoken", ("tiktoken",))
+    lacking = [name.replace("google.", "") for name in packages if not _installed(name)]
+    if lacking:
+        raise CheckpointError(f"The tokenizer in {directory} is a {kind} model without tokenizer.json; run pip install "
+                              f"{' '.join(lacking)}, or give --ids.")
+
+
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # its parent is not there
+        return False
+
+
+def _empty_tokens(directory: Path) -> dict[str, None]:
+    """Special tokens that the files give as "": transformers looks for the id of the unknown token, which is the id of
+    the unknown token's text, and so on without end."""
+    empty = {}
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        config = read_json(directory / name) if (directory / name).exists() else {}
+        for key, value in config.items():
+            if key.endswith("_token") and (value.get("content") if isinstance(value, dict) else value) == "":
+                empty[key] = None
+    return empty
