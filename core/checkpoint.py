@@ -43,7 +43,7 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
     """
     device = choose_device(device)
     dtype = choose_dtype(dtype, device)  # before anything is fetched
-    target_config(find(target, "target", weights=False))  # and before gigabytes are: is it the right kind, is all there?
+    target_config(find(target, "target", weights=False))  # and before gigabytes are: is it the right kind?
     check_head(find(draft, "head", weights=False))
     target_dir, draft_dir = find(target, "target"), find(draft, "head")
     model = load_target(target_dir, device, dtype, device_map)
@@ -69,8 +69,8 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
 
 
 def _public_name(source: str | os.PathLike) -> str:
-    """A hub id as it is, also for a folder of the hub's cache; of a directory only its name, since a trace is shared and
-    paths name people."""
+    """A hub id as it is, also for a folder of the hub's cache; of a directory only its name, since a trace is shared
+    and paths name people."""
     path = Path(os.path.expanduser(source))
     return hub_id(path) or path.resolve().name if path.is_dir() else str(source)
 
@@ -103,7 +103,7 @@ def choose_dtype(dtype: str, device: torch.device) -> torch.dtype:
 
 
 def load_target(directory: Path, device: torch.device, dtype: torch.dtype, device_map: str | None) -> LlamaForCausalLM:
-    """A Llama checkpoint (sharded or not, tied embeddings or not), every tensor accounted for. Raises CheckpointError."""
+    """A Llama checkpoint, sharded or not, tied or not, with every tensor accounted for. Raises CheckpointError."""
     config = target_config(directory)
     target_weights(directory, config)
     try:
@@ -113,8 +113,8 @@ def load_target(directory: Path, device: torch.device, dtype: torch.dtype, devic
                 ignore_mismatched_sizes=True, output_loading_info=True, local_files_only=True,
             )
     except Exception as error:  # whatever a library says of files that somebody else made
-        raise CheckpointError(f"The target in {called(directory)} cannot be loaded ({reason(error)}); check its config.json, "
-                              "or copy the checkpoint again.") from None
+        raise CheckpointError(f"The target in {called(directory)} cannot be loaded ({reason(error)}); check its "
+                              "config.json, or copy the checkpoint again.") from None
     account(directory, config, info)
     return model if device_map else model.to(device)
 

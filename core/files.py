@@ -10,8 +10,10 @@ from pathlib import Path
 
 from .errors import UserError
 
-POINTERS = ((b"version https://git-lfs.github.com/spec/", "Git LFS", "git lfs pull"),  # what a clone leaves in a file's place
-            (b"/annex/objects/", "git-annex", "git annex get ."))
+POINTERS = (  # what a clone leaves in a file's place: its beginning, whose it is, what fetches the file
+    (b"version https://git-lfs.github.com/spec/", "Git LFS", "git lfs pull"),
+    (b"/annex/objects/", "git-annex", "git annex get ."),
+)
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
@@ -90,11 +92,11 @@ def refuse_stand_in(path: Path) -> None:
     nothing, a folder, a web page. Any format may be asked for; a path with nothing at it passes."""
     if path.is_symlink() and not path.exists():
         where = os.readlink(path)
-        raise CheckpointError(f"{path} is a link to {where}, where nothing is; "
-                              + ("run `git annex get .` in its folder." if "annex" in where else "fetch or copy it again."))
+        how = "run `git annex get .` in its folder" if "annex/objects" in where else "fetch or copy it again"
+        raise CheckpointError(f"{path} is a link to {where}, where nothing is; {how}.")
     if path.is_dir():
-        raise CheckpointError(f"{path} is a folder, where a file of that name belongs; move the file out of it, or give the "
-                              "folder that holds the files themselves.")
+        raise CheckpointError(f"{path} is a folder, where a file of that name belongs; move the file out of it, or "
+                              "give the folder that holds the files themselves.")
     if not path.is_file():
         return
     try:
@@ -104,11 +106,11 @@ def refuse_stand_in(path: Path) -> None:
         raise CheckpointError(f"{path} cannot be read ({error.strerror}); see to it that you may read it.") from None
     for mark, program, command in POINTERS:
         if start.startswith(mark):
-            raise CheckpointError(f"{path} is a {program} pointer, not the file itself; run `{command}` in its folder, or "
-                                  "fetch it with `hf download`.")
+            raise CheckpointError(f"{path} is a {program} pointer, not the file itself; run `{command}` in its folder, "
+                                  "or fetch it with `hf download`.")
     if start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
-        raise CheckpointError(f"{path} is a web page, not the file that it is named for; fetch it anew, with `hf download` or "
-                              "from the page's download link.")
+        raise CheckpointError(f"{path} is a web page, not the file that it is named for; fetch it anew, with `hf "
+                              "download` or from the page's download link.")
 
 
 @contextlib.contextmanager

@@ -72,7 +72,7 @@ def _head_config(raw: dict, target: Target, tensors: dict[str, Tensor]) -> Llama
 
     The width of an attention head is what its tensors say: configs are often the target's, with the target's width.
     rope_theta comes from the head's config, 10000 where absent, never from the target's (official heads rely on it);
-    where it is said twice, transformers' order holds, as for targets: a rope's own parameters before the key beside them.
+    where it is said twice, transformers' order holds, as for targets: the rope's parameters before the key beside them.
     """
     heads = int(raw["num_attention_heads"])
     query = tensors.get("layers.0.self_attn.q_proj.weight")
@@ -84,7 +84,7 @@ def _head_config(raw: dict, target: Target, tensors: dict[str, Tensor]) -> Llama
         num_key_value_heads=int(raw.get("num_key_value_heads") or heads), hidden_act=raw.get("hidden_act", "silu"),
         head_dim=width // heads, rms_norm_eps=float(raw.get("rms_norm_eps", 1e-6)),
         max_position_embeddings=raw.get("max_position_embeddings") or target.model.config.max_position_embeddings,
-        **deepcopy(rope),  # as it stands there: transformers sorts out what is said twice, or beside the rope as Phi-3 does
+        **deepcopy(rope),  # as it stands there: transformers sorts out what is said twice, or beside it as in Phi-3
     )
     config._attn_implementation = "sdpa"
     return config

@@ -1,7 +1,7 @@
 """Where a checkpoint lies: a directory, the model hub's cache, or the hub.
 
-Only the files at a repository's root are asked for; what lies in folders beside them (`original/`, `checkpoint-500/`) is
-another model or the same once more. What the cache lacks of that is no matter, if what is loaded is there.
+Only the files at a repository's root are asked for; what lies in folders beside them (`original/`, `checkpoint-500/`)
+is another model or the same once more. What the cache lacks is no matter, if what is loaded is there.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ SMALL = ("*.json", "*.model", "*.jinja", "*.txt")
 
 
 def find(source: str | os.PathLike, what: str, weights: bool = True) -> Path:
-    """A directory as it is, or the snapshot in it where it is one of the hub's cache; a hub id from the hub's local cache
-    or the hub, whole or all but the weights. what: "target" or "head". Raises CheckpointError."""
+    """A directory as it is, or the snapshot in it where it is one of the hub's cache; a hub id from the hub's local
+    cache or the hub, whole or all but the weights. what: "target" or "head". Raises CheckpointError."""
     text = os.path.expanduser(source)
     path = Path(text)
     if path.is_dir():
         return _snapshot_in(path)
     if os.path.lexists(path):
-        raise CheckpointError(f"The {what} {text} is a file; give the directory that holds it." if path.exists() else
-                              f"The {what} {text} is a link to {os.readlink(path)}, where nothing is; give a directory.")
+        kind = "a file; give the directory that holds it" if path.exists() else \
+            f"a link to {os.readlink(path)}, where nothing is; give a directory"
+        raise CheckpointError(f"The {what} {text} is {kind}.")
     _check_id(text, what)
     try:
         found = snapshot(text, (*SMALL, "*.safetensors") if weights else SMALL)
@@ -38,8 +39,8 @@ def find(source: str | os.PathLike, what: str, weights: bool = True) -> Path:
 
 
 def snapshot(name: str, patterns: tuple[str, ...], **how) -> Path:
-    """The files at the root of a hub repository that match, fetched where they are not in the cache: the folder that holds
-    them. Without a hub, what the cache has. Raises whatever the hub's library does."""
+    """The files at the root of a hub repository that match, fetched where they are not in the cache: the folder that
+    holds them. Without a hub, what the cache has. Raises whatever the hub's library does."""
     import huggingface_hub
     try:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=[*patterns], ignore_patterns=["*/*"], **how))
@@ -75,9 +76,11 @@ def _snapshot_in(path: Path) -> Path:
     chosen = main.read_text(encoding="utf-8").strip() if main.is_file() else ""
     if chosen in there or len(there) == 1:
         return there.get(chosen) or next(iter(there.values()))
-    raise CheckpointError(f"{folder} holds {len(there)} snapshots and does not say which is the main one; give one of them, "
-                          f"{folder / 'snapshots' / min(there)} or another." if there else
-                          f"{folder} holds no snapshot of {hub_id(folder)}; fetch it with `hf download {hub_id(folder)}`.")
+    if not there:
+        name = hub_id(folder)
+        raise CheckpointError(f"{folder} holds no snapshot of {name}; fetch it with `hf download {name}`.")
+    raise CheckpointError(f"{folder} holds {len(there)} snapshots and does not say which is the main one; give one of "
+                          f"them, {folder / 'snapshots' / min(there)} or another.")
 
 
 def _check_id(text: str, what: str) -> None:
@@ -91,16 +94,17 @@ def _check_id(text: str, what: str) -> None:
     if revision:
         name, version = revision.groups()
         how = f"hf download {name} --revision {version} --local-dir DIR"
-        raise CheckpointError(f"The {what} {text} names a version, and ids here are without one: give {name} for the main "
-                              f"version; for this one, `{how}` and give DIR.")
+        raise CheckpointError(f"The {what} {text} names a version, and ids here are without one: give {name} for the "
+                              f"main version; for this one, `{how}` and give DIR.")
     if text.count("/") != 1 or text.startswith((".", "/", "~")):
-        raise CheckpointError(f"The {what} directory {text} does not exist; give a directory, or a hub id like owner/name.")
+        raise CheckpointError(f"The {what} directory {text} does not exist; give a directory, or a hub id like "
+                              "owner/name.")
     try:
         validate_repo_id(text)
     except HFValidationError:
         wrong = "no blanks" if re.search(r"\s", text) else "letters, digits, \"-\", \"_\" and \".\" only"
-        raise CheckpointError(f"The {what} \"{text}\" is neither a directory here nor a hub id, which is owner/name with "
-                              f"{wrong}; check how it is spelled.") from None
+        raise CheckpointError(f"The {what} \"{text}\" is neither a directory here nor a hub id, which is owner/name "
+                              f"with {wrong}; check how it is spelled.") from None
 
 
 def _hub_error(name: str, error: Exception) -> CheckpointError:
@@ -115,10 +119,10 @@ def _hub_error(name: str, error: Exception) -> CheckpointError:
         return CheckpointError(f"The disk is full while {name} is fetched; free some space, or set HF_HOME to a folder "
                                "elsewhere.")
     if isinstance(error, PermissionError):
-        return CheckpointError(f"{error.filename or 'The cache of the hub'} cannot be written; set HF_HOME to a folder of "
-                               "yours.")
+        return CheckpointError(f"{error.filename or 'The cache of the hub'} cannot be written; set HF_HOME to a folder "
+                               "of yours.")
     if offline():
-        return CheckpointError(f"{name} is neither a directory here nor in the hub's cache, and HF_HUB_OFFLINE is set; unset "
-                               "it to fetch it, or give a directory.")
+        return CheckpointError(f"{name} is neither a directory here nor in the hub's cache, and HF_HUB_OFFLINE is set; "
+                               "unset it to fetch it, or give a directory.")
     return CheckpointError(f"{name} is neither a directory here nor in the hub's cache, and the hub cannot be reached "
                            f"({type(error).__name__}); connect, or give a directory.")

@@ -1,7 +1,7 @@
 """What lies in a target's folder: a Llama's config and weights, or what it is instead, called by its name.
 
-Every tensor is accounted for: one that the config does not ask for is refused by its name and the key that would ask for
-it, and so is one that is missing. Only the tables of the rope that older programs saved are left out without a word.
+Every tensor is accounted for: one that the config does not ask for is refused by its name and the key that would ask
+for it, and so is one that is missing. Only the rope's tables that older programs saved are left out without a word.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from .files import WEIGHTS, CheckpointError, called, quiet_transformers, read_js
 
 ROTARY = re.compile(r"(^|\.)rotary_emb\.(inv_freq|original_inv_freq|cos_cached|sin_cached)$")  # the config makes them
 
-OTHERS = (  # a name in a folder that is no target's, and what the folder then is
-    ("adapter_config.json", "a LoRA adapter, not a whole model; merge it into its base with peft (merge_and_unload, then "
-                            "save_pretrained) and give what that saves"),
-    ("params.json", "Meta's original files; give the same model in transformers' layout, or convert it with transformers' "
-                    "convert_llama_weights_to_hf"),
-    ("consolidated.*", "Meta's original files; give the same model in transformers' layout, or convert it with transformers' "
-                       "convert_llama_weights_to_hf"),
+LORA = ("a LoRA adapter, not a whole model; merge it into its base with peft (merge_and_unload, then save_pretrained) "
+        "and give what that saves")
+META = ("Meta's original files; give the same model in transformers' layout, or convert it with transformers' "
+        "convert_llama_weights_to_hf")
+OTHERS = (  # a name in a folder that is no target's, and what the folder then holds
+    ("adapter_config.json", LORA), ("params.json", META), ("consolidated.*", META),
     ("*.gguf", "a model in GGUF, llama.cpp's layout; give the safetensors checkpoint that it was made from"),
     ("models--*", "the hub's cache; give a model's hub id, or its folder in there"),
     ("*.distcp", "the shards of a training state; let the training program save the whole model"),
@@ -37,7 +36,7 @@ OTHERS = (  # a name in a folder that is no target's, and what the folder then i
     ("*.msgpack", "Flax's weights; give a checkpoint with safetensors"),
 )
 
-SURPLUS = (  # tensors that a Llama's config.json did not ask for, the most telling first: what they are, or what would ask
+SURPLUS = (  # tensors that a config.json did not ask for, the most telling first: what they are, or what would ask
     (r"^(module|_orig_mod)\.", "named as training wraps a model; save the model without its wrapper"),
     (r"lora_|^base_model\.", "part of a LoRA adapter; merge it with peft (merge_and_unload) and save the whole model"),
     (r"^fc\.|^midlayer\.", "part of a head; give it with --draft, and with --target the model it was trained for"),
@@ -61,11 +60,11 @@ def target_config(directory: Path) -> LlamaConfig:
     raw = read_json(path)
     kind = raw.get("model_type")
     if kind is None:
-        raise CheckpointError(f"{path} names no model_type (it is None), and the target must be a Llama; if it is one, write "
-                              "\"model_type\": \"llama\" into it.")
+        raise CheckpointError(f"{path} names no model_type (it is None), and the target must be a Llama; if it is one, "
+                              "write \"model_type\": \"llama\" into it.")
     if kind != "llama":
-        raise CheckpointError(f"{called(directory)} is a model of type {kind!r}; the target must be a Llama (model_type "
-                              "\"llama\").")
+        raise CheckpointError(f"{called(directory)} is a model of type {kind!r}; the target must be a Llama "
+                              "(model_type \"llama\").")
     try:
         with quiet_transformers():
             config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
@@ -87,29 +86,33 @@ def _check_quantised(directory: Path, settings: dict | None) -> None:
             AutoHfQuantizer.from_config(dict(settings), pre_quantized=True).validate_environment(device_map=None)
     except Exception as error:  # a package that is missing, a GPU that is not there, values that make no sense
         raise CheckpointError(f"The target in {called(directory)} is quantised ({method}) and cannot be read here "
-                              f"({reason(error)}); give the checkpoint that was quantised, or install what it asks for.") from None
+                              f"({reason(error)}); give the checkpoint that was quantised, or install what it asks "
+                              "for.") from None
 
 
 def target_weights(directory: Path, config: LlamaConfig) -> list[Path]:
     """The files of the weights, all there and whole. Raises CheckpointError."""
-    files = weight_files(directory, "target", getattr(config, "transformers_weights", None))
+    named, where = getattr(config, "transformers_weights", None), f"The target in {called(directory)}"
+    files = weight_files(directory, "target", named if isinstance(named, str) else None)
     if not files:
-        raise _instead(directory) or CheckpointError(
-            f"The target in {called(directory)} has no weights, neither {' nor '.join(WEIGHTS)}, in one file or in shards; "
-            f"{remedy(directory)}.")
+        raise _instead(directory) or CheckpointError(f"{where} has no weights, neither {' nor '.join(WEIGHTS)}, in one "
+                                                     f"file or in shards; {remedy(directory)}.")
     places: dict[str, str] = {}
     for path in files:
         for name, dtype in _headers(path, directory):
             place = name.removeprefix("model.")
             if place in places:
-                raise CheckpointError(f"The target in {called(directory)} has {place} twice, as {places[place]} and as {name} "
-                                      f"in {path.name}; take out the one that is wrong.")
+                raise CheckpointError(f"{where} has {place} twice, as {places[place]} and as {name} in {path.name}; "
+                                      "take out the one that is wrong.")
             places[place] = f"{name} in {path.name}"
             if not dtype.lower().startswith(("f", "bf")) and not hasattr(config, "quantization_config") \
                     and re.search(r"\.(weight|bias)$", name):
-                raise CheckpointError(f"The target in {called(directory)} has {name} as {dtype}, not as floating-point numbers, "
-                                      "and no \"quantization_config\" that says how to read them; give the checkpoint that was "
-                                      "quantised.")
+                raise CheckpointError(f"{where} has {name} as {dtype}, not as floating-point numbers, and no "
+                                      "\"quantization_config\" that says how to read them; give the checkpoint that "
+                                      "was quantised.")
+    if config.num_hidden_layers > len(places):  # before as many are built
+        raise CheckpointError(f"{where} has {len(places)} tensors, its config.json asks for {config.num_hidden_layers} "
+                              "layers; give the config.json and the weights of one model.")
     return files
 
 
@@ -124,7 +127,8 @@ def _headers(path: Path, directory: Path) -> list[tuple[str, str]]:
         raise CheckpointError(f"The target's weights in {called(directory)} are truncated or broken ({path.name}: "
                               f"{reason(error)}); copy them again.") from None
     if not isinstance(tensors, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in tensors.values()):
-        raise CheckpointError(f"{path} is not a dictionary of tensors but a state that training left; save the model alone.")
+        raise CheckpointError(f"{path} is not a dictionary of tensors but a state that training left; save the model "
+                              "alone.")
     return [(name, str(tensor.dtype).removeprefix("torch.")) for name, tensor in tensors.items()]
 
 
@@ -143,16 +147,17 @@ def account(directory: Path, config: LlamaConfig, info: dict) -> None:
                    "architecture, as Qwen2 is one")
         raise CheckpointError(f"{where} has {name}{_more(surplus)} that its config.json does not ask for: {why}.")
     for key, found, asked in sorted(info.get("mismatched_keys") or ()):
-        raise CheckpointError(f"{where} has {key} as {list(found)}, its config.json asks for {list(asked)}; give the config.json "
-                              "and the weights of one model.")
+        raise CheckpointError(f"{where} has {key} as {list(found)}, its config.json asks for {list(asked)}; give the "
+                              "config.json and the weights of one model.")
     missing = sorted(info["missing_keys"])
     if missing == ["lm_head.weight"]:
-        raise CheckpointError(f"{where} lacks lm_head.weight: it is a base model ({', '.join(config.architectures or ['?'])}), "
-                              "which writes no text; give the language model (LlamaForCausalLM), or, if it shares its embedding, "
-                              "write \"tie_word_embeddings\": true into its config.json.")
+        kind = ", ".join(config.architectures or ["LlamaModel"])
+        raise CheckpointError(f"{where} lacks lm_head.weight: it is a base model ({kind}), which writes no text; give "
+                              "the language model (LlamaForCausalLM), or, if it shares its embedding, write "
+                              "\"tie_word_embeddings\": true into its config.json.")
     if missing:
-        raise CheckpointError(f"{where} lacks {missing[0]}{_more(missing)} that its config.json asks for; give the config.json and "
-                              "the weights of one model, all of its files.")
+        raise CheckpointError(f"{where} lacks {missing[0]}{_more(missing)} that its config.json asks for; give the "
+                              "config.json and the weights of one model, all of its files.")
 
 
 def _more(names: list[str]) -> str:
@@ -164,11 +169,11 @@ def target_notes(directory: Path, context: int) -> list[str]:
     raw, name, notes = read_json(directory / "config.json"), called(directory), []
     window = raw.get("sliding_window")
     if isinstance(window, int) and window < context:
-        notes.append(f"The config.json of {name} names a sliding_window of {window}, which the attention of a Llama does not "
-                     "have: here every token sees the whole text, as it does in transformers without its cache.")
+        notes.append(f"The config.json of {name} names a sliding_window of {window}, which the attention of a Llama "
+                     "does not have: here every token sees the whole text, as it does in transformers without its cache.")
     if (directory / "adapter_config.json").exists():
-        notes.append(f"An adapter lies beside the weights of {name} and is not applied; merge it (peft's merge_and_unload) to "
-                     "decode with it.")
+        notes.append(f"An adapter lies beside the weights of {name} and is not applied; merge it (peft's "
+                     "merge_and_unload) to decode with it.")
     return notes
 
 
@@ -180,6 +185,6 @@ def _instead(directory: Path) -> CheckpointError | None:
             return CheckpointError(f"{called(directory)} holds {what} ({name} is there).")
     inner = next((name for name in names if (directory / name / "config.json").exists()), None)
     if inner:
-        return CheckpointError(f"{called(directory)} holds folders with a model each; give one of them, {directory / inner} or "
-                               "another.")
+        return CheckpointError(f"{called(directory)} holds folders with a model each; give one of them, "
+                               f"{directory / inner} or another.")
     return None

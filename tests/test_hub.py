@@ -1,4 +1,4 @@
-"""Pairs from the hub's cache, as `hf download` and transformers leave it: what is there is taken, what lacks is named."""
+"""Pairs from the hub's cache, as `hf download` and transformers leave it: what is there is taken, what lacks, named."""
 
 import json
 import os
@@ -73,7 +73,8 @@ def test_what_is_loaded_and_lacks_is_named_with_the_id(target, head, hub, name, 
     there = cached(hub, "someone/model", target, [name])
     if not listing:
         shutil.rmtree(there.parent.parent / "trees")
-    refused("someone/model", head, "someone/model", *([name, "hf download someone/model"] if name != "config.json" else []))
+    words = ["hf download someone/model", name] if name != "config.json" else []
+    refused("someone/model", head, "someone/model", *words)
     assert not in_cache("someone/model")
 
 

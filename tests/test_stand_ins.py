@@ -19,7 +19,7 @@ PAGE = "\n<!DOCTYPE html><html><body>Please log in.</body></html>"
 
 
 def only_weights(directory, name):
-    """The same weights under another name of transformers', as one file or behind an index -> the file that holds them."""
+    """The same weights under another name of transformers', in one file or behind an index -> the file they are in."""
     tensors = load_file(directory / "model.safetensors")
     file, index = name.removesuffix(".index.json"), name.endswith(".index.json")
     if not file.endswith(".safetensors"):

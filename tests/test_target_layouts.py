@@ -31,7 +31,7 @@ ATTENTION, MLP = f"{LAYER}.self_attn", f"{LAYER}.mlp"
     ([f"{ATTENTION}.q_proj.weight_scale_inv"], ("weight_scale_inv", '"quantization_config"')),
     ([f"{ATTENTION}.k_scale"], ("k_scale", '"quantization_config"')),
     ([f"{MLP}.up_proj.qweight", f"{MLP}.up_proj.qzeros", f"{MLP}.up_proj.g_idx"], ("g_idx", '"quantization_config"')),
-    ([f"{MLP}.up_proj.weight.absmax", f"{MLP}.up_proj.weight.quant_state.bitsandbytes__nf4"], ('"quantization_config"',)),
+    ([f"{MLP}.up_proj.weight.{n}" for n in ("absmax", "quant_state.bitsandbytes__nf4")], ('"quantization_config"',)),
     ([f"{MLP}.up_proj.weight_packed", f"{MLP}.up_proj.weight_shape"], ("weight_packed", '"quantization_config"')),
     (["model.layers.3.input_layernorm.weight"], ("model.layers.3.", '3 as "num_hidden_layers"')),
     ([f"{ATTENTION}.q_norm.weight"], ("q_norm", "another architecture")),
@@ -54,8 +54,8 @@ def test_what_the_advice_says_is_right(target, head):
     """The key that would ask for the biases asks for them: the text is then that of the biased model."""
     plain = decoded(target, head)
     torch.manual_seed(1)
-    edit_tensors(target, lambda t: t.update({name.replace(".weight", ".bias"): torch.randn(len(w)) * 9 for name, w in t.items()
-                                             if "self_attn" in name}))
+    edit_tensors(target, lambda t: t.update({name.replace(".weight", ".bias"): torch.randn(len(weight)) * 9
+                                             for name, weight in t.items() if "self_attn" in name}))
     refused(target, head, '"attention_bias": true')
     edit(target, attention_bias=True)
     assert decoded(target, head) == by_transformers(target) != plain
@@ -136,7 +136,7 @@ def test_no_model_type(target, head):
 
 @pytest.mark.parametrize("files, words", [
     (["adapter_config.json", "adapter_model.safetensors"], ("LoRA adapter", "merge_and_unload")),
-    (["params.json", "consolidated.00.pth", "tokenizer.model"], ("Meta's original files", "convert_llama_weights_to_hf")),
+    (["params.json", "consolidated.00.pth"], ("Meta's original files", "convert_llama_weights_to_hf")),
     (["consolidated.00.pth"], ("Meta's original files",)),
     (["llama-7b.Q4_K_M.gguf"], ("GGUF", "safetensors")),
     (["models--owner--name/refs/main"], ("the hub's cache", "hub id")),
@@ -171,7 +171,7 @@ def test_a_shard_that_is_not_there(target, head):
 
 
 def test_a_sliding_window_is_said(target, head):
-    """A Llama attends to everything; transformers' cache would forget what the window leaves behind, its model does not."""
+    """A Llama attends to everything; transformers' cache forgets what the window leaves behind, its model does not."""
     plain = generate(load_pair(target, head, device="cpu"), PROMPT, SMALL)
     edit(target, sliding_window=6)
     with pytest.warns(UserWarning, match="sliding_window of 6"):
@@ -203,6 +203,8 @@ def test_a_larger_vocabulary_than_the_weights_have(tmp_path, head):
     target = make_target(tmp_path / "wide", vocab_size=97)
     edit(target, vocab_size=128)
     refused(target, head, "[97, 32]", "[128, 32]", "of one model")
+    edit(target, vocab_size=97, num_hidden_layers=10**9)  # found before as many are built
+    refused(target, head, "30 tensors", "1000000000 layers", "of one model")
 
 
 @pytest.mark.parametrize("model, generation, ours", [(89, None, (89,)), (89, 67, (67,)), (89, [67, 36], (67, 36)),
