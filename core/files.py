@@ -61,7 +61,7 @@ def _shards(index: Path, what: str) -> list[Path]:
     try:
         where = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
         names = sorted({name for name in where if Path(name).name == name})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         names = []
     if not names:
         raise CheckpointError(f"The {what} in {called(index.parent)} cannot be loaded: {index.name} does not say under "
