@@ -153,7 +153,7 @@ class _Recorder:
         """Probabilities at the run's temperature, before top-p and top-k."""
         logits = stage.logits.float()
         p = (logits if self.config.greedy else logits / self.config.temperature).softmax(dim=-1)  # [rows, vocab]
-        best, ids = _top(p, min(TOP, p.shape[-1]))                                 # [rows, 5]
+        best, ids = _chosen_first(p, *_top(p, min(TOP, p.shape[-1])), stage.argmax.to(p.device))  # [rows, 5]
         parent, token = (column[1:].to(p.device) for column in (stage.tree.parent, stage.tree.token))
         own = p[parent, token]                                                     # [rows - 1]
         ids, argmax = ids.tolist(), stage.argmax.tolist()
@@ -182,6 +182,17 @@ def _top(p: Tensor, count: int, block: int = 128) -> tuple[Tensor, Tensor]:
     chosen = blocks.amax(dim=-1).topk(count, dim=-1).indices                       # [rows, count]
     best, place = blocks[torch.arange(rows, device=p.device)[:, None], chosen].flatten(1).topk(count, dim=-1)
     return best, chosen.gather(1, place // block) * block + place % block
+
+
+def _chosen_first(p: Tensor, best: Tensor, ids: Tensor, argmax: Tensor) -> tuple[Tensor, Tensor]:
+    """The likeliest tokens [rows, count] with the target's choice [rows] in front, also where others are as likely."""
+    if torch.equal(ids[:, 0], argmax):
+        return best, ids
+    chosen = ids == argmax[:, None]
+    chosen[:, -1] |= ~chosen.any(dim=1)  # not among them: in place of the last
+    ids = ids.gather(1, chosen.long().argsort(dim=1, descending=True, stable=True))
+    ids[:, 0] = argmax
+    return p.gather(1, ids), ids
 
 
 def _digits(values: Tensor) -> list:
