@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 
+import torch
+
 from .config import DecodeConfig
 from .errors import UserError
 from .linear import refresh
@@ -22,13 +24,14 @@ class DecodeError(UserError):
 
 def stepwise(run: Callable) -> Callable:
     """Make a generator function (pair, prompt_ids, config, ...) work in steps: the laid-out weights are copies of the
-    weights that it started with, and memory that runs out is a DecodeError."""
+    weights that it started with, its numbers have the dtype that the pair was loaded in whatever `torch.autocast` is
+    around it, and memory that runs out is a DecodeError."""
     @functools.wraps(run)
     def steps(pair: Pair, prompt_ids: list[int], config: DecodeConfig, *rest, **more) -> Iterator:
         stages, copies = run(pair, prompt_ids, config, *rest, **more), None
         try:
             while True:
-                with memory_for(pair, prompt_ids, config):
+                with memory_for(pair, prompt_ids, config), torch.autocast(pair.target.device.type, enabled=False):
                     if copies is None:
                         copies = refresh(pair.target.model, pair.head)
                     try:

@@ -129,6 +129,22 @@ def test_another_way_to_draft_is_another_function(golden_pair):
     assert emitted == recompute(golden_pair, [1, 115, 57], 30)
 
 
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_autocast_around_a_run_changes_nothing_in_it(golden_pair, half):
+    """The pair's dtype holds, its numbers are the same to the last digit; outside the run's steps autocast goes on."""
+    from core import stream
+    config = DecodeConfig(top_k=4, depth=2, total_tokens=16, max_new_tokens=20)
+    whole = decode(golden_pair, [1, 115, 57], config)
+    with torch.autocast("cpu", dtype=half):
+        trace = decode(golden_pair, [1, 115, 57], config)
+        assert check(golden_pair, [1, 115, 57], config, trace.output.token_ids)["lossless"]
+        run = stream(golden_pair, [1, 115, 57], config)
+        assert all(torch.is_autocast_enabled("cpu") for _ in run) and torch.mm(torch.eye(2), torch.eye(2)).dtype is half
+    for ours, theirs in zip(trace.rounds, whole.rounds, strict=True):
+        assert (ours.candidates, ours.tree, ours.target, ours.accept) == (theirs.candidates, theirs.tree, theirs.target,
+                                                                          theirs.accept)
+
+
 def test_two_runs_at_once_do_not_meet(golden_pair):
     """Each run owns its caches: two interleaved streams give what they give alone."""
     from core import stream
