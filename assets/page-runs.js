@@ -3,6 +3,7 @@
 
 TV.mount = (element, props, watch, trigger) => {
   const view = new TV.View(element, trigger);
+  TV.watchUploads(view);
   let reading = null;
   const show = value => {
     reading?.abort();
@@ -18,8 +19,28 @@ TV.mount = (element, props, watch, trigger) => {
   if (view.state.lang !== 'en') view.speak();
 };
 
-// Reads a run to its end; `told` hears all of its lines so far, whenever there are more.
+// Tells what there is, but not so often that it keeps the browser busy: each time, the view looks at all of it.
+TV.telling = told => {
+  let waiting = null, due = 0, last;
+  const tell = () => {
+    clearTimeout(waiting);
+    waiting = null;
+    const started = performance.now();
+    told(last);
+    due = 3 * performance.now() - 2 * started + 30;
+  };
+  const hear = text => {
+    last = text;
+    if (performance.now() >= due) tell();
+    else waiting ??= setTimeout(tell, due - performance.now());
+  };
+  return {hear, now: () => { if (waiting !== null) tell(); }, stop: () => clearTimeout(waiting)};
+};
+
+// Reads a run to its end; `told` hears all of its lines so far, as there are more.
 TV.readRun = async (name, told, signal) => {
+  const telling = TV.telling(told);
+  signal.addEventListener('abort', telling.stop);
   const root = (globalThis.gradio_config?.root ?? '').replace(/\/$/, '');
   const address = `${root}/treeviz/runs/${name.split('/').map(encodeURIComponent).join('/')}?from=`;
   let text = '', lines = 0;
@@ -30,14 +51,14 @@ TV.readRun = async (name, told, signal) => {
       const pieces = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       for (let rest = ''; ;) {
         const {value, done} = await pieces.read();
-        if (done) return;
+        if (done) { telling.now(); return; }
         const end = value.lastIndexOf('\n') + 1;
         if (end) {
           const whole = rest + value.slice(0, end);
           text += whole; lines += whole.split('\n').length - 1;
           rest = '';
           tries = 0;
-          told(text);
+          telling.hear(text);
         }
         rest += value.slice(end);
       }

@@ -79,7 +79,12 @@ TV.View = class {
   set(changes) {
     const s = this.state, old = {...s};
     Object.assign(s, changes);
-    if (!this.model) { this.head(); return; }
+    if (!this.model) {
+      if (s.lang !== old.lang) this.stream.run(false);
+      if (s.present !== old.present) this.present();
+      this.draw('round');
+      return;
+    }
     const last = this.model.frames.length - 1;
     s.frame = Math.max(0, Math.min(s.frame, last));
     if (s.round !== old.round) { s.hover = null; if (!('pin' in changes)) s.pin = null; }

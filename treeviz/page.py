@@ -184,10 +184,11 @@ def _open_recorded(shelf: Shelf, runs: Runs, upload, choice, view, opened, hidde
     def load(file):
         """The page needs nothing of the file once it has been read, so it is gone then."""
         path = Path(file["path"] if file else "")
+        yield gr.skip(), message("busy", say("opening")), gr.skip()
         try:
-            return shelf.live(runs.keep(lines_of_file(path))), message("ok", say("opened")), None
+            yield shelf.live(runs.keep(lines_of_file(path))), message("ok", say("opened")), None
         except TraceError as error:
-            return gr.skip(), message("error", said_by(error, "error.trace")).replace(str(path), path.name), gr.skip()
+            yield gr.skip(), message("error", said_by(error, "error.trace")).replace(str(path), path.name), gr.skip()
         finally:
             with suppress(OSError):  # no file, and not there any more
                 path.unlink()

@@ -76,6 +76,7 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     "done": ("Done.", "完成。"),
     "stopped": ("Stopped.", "已停止。"),
     "noted": ("{how} {notes}", "{how}请注意英文的说明：{notes}"),  # the decoder's own notes
+    "opening": ("Reading the trace.", "正在读取轨迹。"),
     "opened": ("Opened.", "已打开。"),
     # errors
     "error.word": ("{name} is {value}; give a number from {low} to {high:,}.", "{name} 为 {value}；请填 {low} 到 {high:,} 之间的数。"),

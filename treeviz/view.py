@@ -14,7 +14,7 @@ ASSETS = Path(__file__).resolve().parent.parent / "assets"
 SCRIPTS = ("view-words.js", "view-data.js", "view-fill.js", "view-place.js", "view-fan.js", "view-tree.js", "view-zoom.js",
            "view-stream.js", "view-panels.js", "view-paint.js", "view-mask.js", "view-details.js", "view-export.js", "view.js",
            "view-controls.js")
-HOST = "page-runs.js"  # where the view's runs come from: no part of the view, and the only script that asks the server
+HOST = ("page-upload.js", "page-runs.js")  # what comes from and goes to the server: no part of the view
 
 BETWEEN = "\x1f"  # the languages of a message
 MESSAGE_SCRIPT = """
@@ -45,7 +45,7 @@ def trace_view(shown: str = "", **settings) -> gr.HTML:
 
     Give it a longer string that starts with the one it has, and it appends; any other string is a new run.
     """
-    script = "const TV = {};\n" + "\n".join(_asset(name) for name in (*SCRIPTS, HOST))
+    script = "const TV = {};\n" + "\n".join(_asset(name) for name in (*SCRIPTS, *HOST))
     script += "\nTV.mount(element, props, watch, trigger);\n"
     return gr.HTML(value=shown, html_template=_asset("view.html"), css_template=_asset("view.css"), js_on_load=script,
                    apply_default_css=False, elem_classes=["tv-host"], **settings)

@@ -1,10 +1,12 @@
 """What comes into the page and what leaves it: traces and pictures."""
 
+import json
 
 import pytest
 
 from core.trace import Trace
 from tests.browser.page import now, open_sidebar
+from tests.test_undrafted import trace_with_first_token
 from tests.trace_maker import make_trace
 
 pytestmark = pytest.mark.timeout(170)
@@ -60,3 +62,55 @@ def test_a_picture_that_cannot_be_made_is_said(visit):
     page.click(".tv-menu summary")
     page.click("[data-action=png]")
     page.wait_for_selector(".tv-toast:has-text('save the tree as SVG')")
+
+
+def toasts(page):
+    """What the view says in passing, from now on."""
+    page.evaluate("""() => { const toast = document.querySelector('.tv-toast'); window.said = [];
+        new MutationObserver(() => said.push(toast.textContent)).observe(toast, {childList: true}); }""")
+    return lambda: page.evaluate("said")
+
+
+def test_what_is_too_large_is_said_before_it_is_sent(visit, folder):
+    page, sent = visit.open(), []
+    page.on("request", lambda request: sent.append(request.url) if "/upload" in request.url else None)
+    assert page.evaluate("gradio_config.max_file_size") == 64 * 2**20
+    page.evaluate("gradio_config.max_file_size = 2 ** 20")
+    path = folder / "large.json"
+    path.write_bytes(b" " * (3 * 2**20))
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_selector(".tv-toast:has-text('large.json has 3 MB and was not sent: a trace may have 1 MB here')")
+    assert not sent and now(page)["rounds"] == 4
+    page.evaluate("gradio_config.max_file_size = 2 ** 26")
+    make_trace(rounds=2).save(path)
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds === 2")
+    assert sent
+
+
+def test_an_upload_tells_how_far_it_is(visit, folder):
+    page = visit.open()
+    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", {
+        "offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 400_000})
+    said, path = toasts(page), folder / "slow.json"
+    path.write_text(json.dumps(make_trace(rounds=3).to_dict(), indent=400))
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds === 3")
+    shares = [int(text.split()[-2]) for text in said() if text.startswith("Uploading")]
+    assert len(shares) >= 2 and shares == sorted(shares) and "being read" in said()[-1]
+
+
+def test_a_run_without_rounds_shows_its_token(visit, folder):
+    page, path = visit.open(), folder / "none.json"
+    trace_with_first_token("*The end$").save(path)
+    open_sidebar(page)
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_selector(".tv-empty:has-text('“*The·end$”, ended the text: nothing was drafted')")
+    assert page.text_content(".tv-stream .piece") == "*The end$"
+    assert "tau" not in page.text_content(".tv-pills")
+    page.click("[data-action=lang]")
+    page.wait_for_selector(".tv-empty:has-text('就结束了文本')")
+    with page.expect_download() as download:
+        page.evaluate("document.querySelector('.tv').treeviz.save()")
+    download.value.save_as(folder / "again.jsonl")
+    assert Trace.load(folder / "again.jsonl") == Trace.load(path)
