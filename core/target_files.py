@@ -44,8 +44,8 @@ SURPLUS = (  # tensors that a config.json did not ask for, the most telling firs
      "part of quantised weights, and \"quantization_config\" would; give the checkpoint that was quantised"),
     (r"^(score|classifier|qa_outputs)\.", "part of a classifier, which writes no text; give the language model itself"),
     (r"^v_head\.|value_head", "part of a reward model; save the language model in it alone"),
-    (r"self_attn\.[qkvo]_proj\.bias$", "\"attention_bias\": true would; write it there if the biases belong to this model"),
-    (r"mlp\.\w+_proj\.bias$", "\"mlp_bias\": true would; write it there if the biases belong to this model"),
+    (r"self_attn\.[qkvo]_proj\.bias$", "\"attention_bias\": true would; write it there if they are this model's"),
+    (r"mlp\.\w+_proj\.bias$", "\"mlp_bias\": true would; write it there if they are this model's"),
     (r"", "no key of a Llama would; it is a model of another architecture, which this decoder does not know"),
 )
 
@@ -170,7 +170,8 @@ def target_notes(directory: Path, context: int) -> list[str]:
     window = raw.get("sliding_window")
     if window is not None and not (isinstance(window, int) and window >= context):
         notes.append(f"The config.json of {name} names a sliding_window of {window}, which the attention of a Llama "
-                     "does not have: here every token sees the whole text, as it does in transformers without its cache.")
+                     "does not have: here every token sees the whole text, while the cache of transformers' generate "
+                     "forgets what is further back.")
     if (directory / "adapter_config.json").exists():
         notes.append(f"An adapter lies beside the weights of {name} and is not applied; merge it (peft's "
                      "merge_and_unload) to decode with it.")
