@@ -27,7 +27,9 @@ def read_json(path: Path) -> dict:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing; a checkpoint directory holds config.json beside its weights.") from None
+        name = hub_id(path.parent)
+        raise CheckpointError(f"{name} lacks {path.name}; {remedy(path.parent)}." if name else f"{path} is missing; a "
+                              "checkpoint directory holds config.json beside its weights.") from None
     except (OSError, ValueError, RecursionError) as error:  # the last where it nests without end
         raise CheckpointError(f"{path} cannot be read as JSON ({error}); copy the checkpoint again.") from None
     if not isinstance(value, dict):

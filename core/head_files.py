@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from .files import WEIGHTS, CheckpointError, read_json, reason, weight_files
+from .files import WEIGHTS, CheckpointError, called, hub_id, read_json, reason, remedy, weight_files
 
 WRAPPERS = ("module.", "_orig_mod.")  # data-parallel training, torch.compile
 ROTARY = re.compile(r"(^|\.)rotary_emb\.(inv_freq|original_inv_freq|cos_cached|sin_cached)$")  # the config makes them
@@ -37,8 +37,8 @@ def read_head(directory: Path) -> tuple[dict, dict[str, Tensor]]:
     tensors = _read_tensors(directory)
     if not tensors:
         refuse_others(directory, raw, _names(directory))
-        raise CheckpointError(f"{directory} holds neither model.safetensors nor pytorch_model.bin; give a head's "
-                              "directory.")
+        how = remedy(directory) if hub_id(directory) else "give a head's directory"
+        raise CheckpointError(f"{called(directory)} holds neither model.safetensors nor pytorch_model.bin; {how}.")
     while prefix := next((w for w in WRAPPERS if tensors and all(name.startswith(w) for name in tensors)), None):
         tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
     tensors = {name: tensor for name, tensor in tensors.items() if not ROTARY.search(name)}

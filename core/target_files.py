@@ -6,6 +6,7 @@ for it, and so is one that is missing. Only the rope's tables that older program
 
 from __future__ import annotations
 
+import os
 import re
 from fnmatch import fnmatch
 from pathlib import Path
@@ -53,10 +54,8 @@ SURPLUS = (  # tensors that a config.json did not ask for, the most telling firs
 def target_config(directory: Path) -> LlamaConfig:
     """The config of a Llama. Raises CheckpointError where it is another model's, or where something else lies there."""
     path = directory / "config.json"
-    if not path.is_symlink() and not path.exists():
-        raise _instead(directory) or CheckpointError(
-            f"{called(directory)} lacks config.json; {remedy(directory)}." if called(directory) != str(directory) else
-            f"{path} is missing; a checkpoint directory holds config.json beside its weights.")
+    if not os.path.lexists(path) and (other := _instead(directory)):
+        raise other
     raw = read_json(path)
     kind = raw.get("model_type")
     if kind is None:

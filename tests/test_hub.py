@@ -58,24 +58,31 @@ def test_what_is_not_loaded_may_lack(target, head, hub, listed):
     assert in_cache("someone/model") and in_cache("someone/head")
 
 
+@pytest.mark.parametrize("what", ["target", "head"])
 @pytest.mark.parametrize("name", ["model.safetensors", "model-00002-of-00002.safetensors", "config.json"])
 @pytest.mark.parametrize("listing", [True, False])
-def test_what_is_loaded_and_lacks_is_named_with_the_id(target, head, hub, name, listing):
+def test_what_is_loaded_and_lacks_is_named_with_the_id(target, head, hub, what, name, listing):
+    sound, lacking = (head, target) if what == "target" else (target, head)
+    lacks_in_the_cache(lacking, hub, name, listing)
+    pair = ("someone/model", sound) if what == "target" else (sound, "someone/model")
+    words = [] if listing and name == "config.json" else [name, "hf download someone/model"]
+    refused(*pair, "someone/model", *words)
+    assert not in_cache("someone/model")
+
+
+def lacks_in_the_cache(target, hub, name, listing):
     if name.startswith("model-"):
         shards = ["model-00001-of-00002.safetensors", name]
         tensors = load_file(target / "model.safetensors")
         (target / "model.safetensors").unlink()
-        for shard, half in zip(shards, (0, 1)):
-            save_file({n: t for i, (n, t) in enumerate(tensors.items()) if i % 2 == half}, target / shard)
+        for shard, part in zip(shards, (0, 1)):
+            save_file({n: t for i, (n, t) in enumerate(tensors.items()) if i % 2 == part}, target / shard)
         where = {n: shards[i % 2] for i, n in enumerate(tensors)}
         (target / "model.safetensors.index.json").write_text(json.dumps({"weight_map": where}))
     (target / name).unlink()
     there = cached(hub, "someone/model", target, [name])
     if not listing:
         shutil.rmtree(there.parent.parent / "trees")
-    words = ["hf download someone/model", name] if name != "config.json" else []
-    refused("someone/model", head, "someone/model", *words)
-    assert not in_cache("someone/model")
 
 
 def test_a_folder_of_the_cache_as_a_target_and_as_a_head(target, head, hub):
