@@ -24,6 +24,8 @@ def flags() -> argparse.ArgumentParser:
                         help="a name under which a proxy or other machines see this page")
     parser.add_argument("--allow-frame", metavar="ORIGIN", action="append", default=[],
                         help="a site that may put this page into a frame, such as https://example.org")
+    parser.add_argument("--max-new-tokens-limit", type=int, metavar="N",
+                        help="the longest run that the page decodes (2048; 512 where other machines may come in)")
     parser.add_argument("--share", action="store_true", help="a public link through gradio's servers")
     return parser
 
@@ -33,6 +35,8 @@ def main() -> int:
     args = parser.parse_args()
     if bool(args.target) != bool(args.draft):
         parser.error("--target and --draft go together; give both, or --pair.")
+    if args.max_new_tokens_limit is not None and args.max_new_tokens_limit < 1:
+        parser.error(f"--max-new-tokens-limit is {args.max_new_tokens_limit}; give 1 or more.")
     if args.port is not None and not 0 < args.port < 65536:
         parser.error(f"--port is {args.port}; give a number from 1 to 65535.")
     from core.errors import UserError
@@ -51,20 +55,25 @@ def main() -> int:
 def serve(args: argparse.Namespace, sweep) -> int:
     """Build the page and serve it until Ctrl-C. `sweep` keeps the temporary files few. Raises UserError."""
     from core.pairs import named
-    from treeviz.choices import Source
+    from treeviz.choices import LONGEST_RUN, Source
     from treeviz.door import behind_door, guests, listens_here
     from treeviz.page import Options, build_page
     from treeviz.space import host, hosted
     named(args.pair)
-    source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding, args.chat_template)
-    demo, settings = build_page(Options(source, args.demo, args.trace))
     address = args.host or host()
     try:
+        private = listens_here(address)
+    except OSError:  # a name that nobody knows; gradio would try a hundred ports
+        private = False
+    longest = args.max_new_tokens_limit or LONGEST_RUN[private and not args.share]
+    source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding, args.chat_template, longest)
+    demo, settings = build_page(Options(source, args.demo, args.trace))
+    try:
         settings = behind_door(settings, guests(address, args.allow_host, args.allow_frame, args.share), sweep)
-        if not hosted() and not listens_here(address):
+        if not hosted() and not private:
             print("Whoever reaches this machine can open this page and decode with it: there is no password.", flush=True)
         demo.queue(max_size=64).launch(server_name=address, server_port=args.port, share=args.share, **settings)
-    except OSError:  # also of a name that nobody knows; gradio would try a hundred ports
+    except OSError:  # guests() asks for the name once more
         print(f"{address}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",
               file=sys.stderr)
         return 2

@@ -28,6 +28,7 @@ BEGINNINGS = ["Once upon a time", "One morning a small fox found a golden key", 
 # A page is open to whoever finds it, so one run of it may cost this much and no more; the command line has no such bounds.
 BOUNDS = {"top_k": (1, 16), "depth": (0, 10), "total_tokens": (1, candidate_count(16, 10)), "draft_vocab": (0, 10**6),
           "temperature": (0, 2), "top_p": (0.05, 1), "max_new_tokens": (1, 2048), "seed": (0, 2**53)}
+LONGEST_RUN = {True: BOUNDS["max_new_tokens"][1], False: 512}  # new tokens: on one's own machine, where strangers come too
 FRACTIONS = ("temperature", "top_p")  # every other number is whole
 LONGEST = 20_000  # characters of a prompt
 
@@ -42,7 +43,7 @@ class Source:
     device: str = "auto"
     target_embedding: bool = False
     chat_template: str | None = None  # of a tokenizer's several, of a family, or a file: what a prompt is wrapped in
-    longest: int = BOUNDS["max_new_tokens"][1]  # new tokens of a run, at most
+    longest: int = LONGEST_RUN[True]  # new tokens of a run, at most
 
     def bounds(self, name: str) -> tuple[float, float]:
         """The least and the largest value of a number that the page takes."""
