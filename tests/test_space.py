@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,16 +53,17 @@ from treeviz.live import Engine
 engine = Engine(Source("storybook", device="cpu"))
 print("loaded before the first request:", engine.loaded("storybook"), flush=True)
 ask = lambda prompt, most: request_of("storybook", prompt, False, dict(top_k=3, depth=2, total_tokens=6, max_new_tokens=most))
-trace = engine.trace(ask("Once upon a time", 8))
+never = lambda: False
+trace = engine.trace(ask("Once upon a time", 8), never)
 print("tokens:", trace["summary"]["new_tokens"], flush=True)
-stop = threading.Event()
-for update in engine.run(ask("Once upon a time", 400), stop):
-    last = update.lines
+stop, last = threading.Event(), ""
+for update in engine.run(ask("Once upon a time", 400), stop.is_set):
+    last += update.lines
     if last:
         stop.set()
 print("ended:", trace_of(last).output.finish_reason, flush=True)
 try:
-    list(engine.run(ask("", 8), threading.Event()))
+    list(engine.run(ask("", 8), never))
 except ValueError as error:
     print("sentence:", error, flush=True)
 '''
@@ -99,3 +101,12 @@ def test_a_longer_run_asks_for_more_seconds_within_reason():
     def ask(**numbers):
         return space.seconds(request_of("storybook", "a", False, numbers))
     assert ask(max_new_tokens=16) < ask(max_new_tokens=64) < ask(max_new_tokens=64, depth=10) <= ask(max_new_tokens=2048) == 120
+
+
+def test_whose_address_it_is(monkeypatch):
+    def asked(forwarded):
+        return SimpleNamespace(headers={"x-forwarded-for": forwarded} if forwarded else {}, client=SimpleNamespace(host="10.0.0.9"))
+    monkeypatch.delenv("SPACE_ID", raising=False)
+    assert space.visitor(asked("1.2.3.4")) == space.visitor(asked("")) == "10.0.0.9", "anybody could write that header"
+    monkeypatch.setenv("SPACE_ID", "a/b")
+    assert space.visitor(asked("6.6.6.6, 1.2.3.4")) == "1.2.3.4" and space.visitor(asked("")) == "10.0.0.9"
