@@ -71,7 +71,7 @@ def serve(args: argparse.Namespace, sweep) -> int:
     try:
         settings = behind_door(settings, guests(address, args.allow_host, args.allow_frame, args.share), sweep)
         if not hosted() and not private:
-            print("Whoever reaches this machine can open this page and decode with it: there is no password.", flush=True)
+            print("Whoever reaches this machine can use this page: there is no password.", flush=True)
         demo.queue(max_size=64).launch(server_name=address, server_port=args.port, share=args.share, **settings)
     except OSError:  # guests() asks for the name once more
         print(f"{address}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",

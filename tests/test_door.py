@@ -246,7 +246,7 @@ def test_the_frame_headers_are_on_the_page(app):
 def test_listening_to_other_machines_is_said(tmp_path):
     with served(tmp_path, *DEMO, "--host", "0.0.0.0", "--allow-host", "demo.example.org") as app:
         told = app.log.read_text().splitlines()
-        assert told.count("Whoever reaches this machine can open this page and decode with it: there is no password.") == 1
+        assert told.count("Whoever reaches this machine can use this page: there is no password.") == 1
         for host, status in (("192.0.2.1:7860", 200), ("demo.example.org", 200), ("evil.example", 403)):
             assert app.ask("/config", host=host)[0] == status
         assert app.ask("/gradio_api/upload", FILE[0], Origin="https://demo.example.org", **FILE[1])[0] == 200, "a proxy's own name"

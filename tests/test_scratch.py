@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from filelock import FileLock
@@ -86,6 +87,17 @@ def test_what_is_old_goes_and_then_the_oldest_while_there_is_too_much(monkeypatc
         os.utime(mine.files / "ab12", (0, 0))
         mine.sweep()
         assert not (mine.files / "ab12").exists()
+
+
+def test_what_vanishes_under_the_sweep_is_let_go():
+    with scratch() as mine, ThreadPoolExecutor(4) as pool:
+        def come_and_go(number):
+            for i in range(100):
+                put(mine, f"{number}-{i}/a", age=601)
+                os.utime(mine.files / f"{number}-{i}", (0, 0))
+                mine.sweep()
+        assert list(pool.map(come_and_go, range(4))) == [None] * 4
+        assert left(mine) == []
 
 
 def test_what_a_killed_program_left_is_cleared_and_a_living_one_is_let_be(tmp_path):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import stat
 import tempfile
 import threading
 import time
@@ -49,14 +48,16 @@ class Scratch:
     def sweep(self) -> int:
         """Remove what is old, then the oldest while there is too much. Returns the bytes of what is left."""
         found, used, now = [], 0, time.time()
-        for path in self.files.rglob("*"):
-            with suppress(OSError):  # gone meanwhile
-                status = path.lstat()
-                if not stat.S_ISDIR(status.st_mode):
+        for place, folders, files in os.walk(self.files):  # which passes over what is gone meanwhile
+            for path in (Path(place, name) for name in files):
+                with suppress(OSError):
+                    status = path.lstat()
                     found.append((status.st_mtime, status.st_size, path))
                     used += status.st_size
-                elif now - status.st_mtime > 5:  # a younger one may be about to get its file
-                    path.rmdir()  # only where it is empty
+            for path in (Path(place, name) for name in folders):
+                with suppress(OSError):  # one that is not empty
+                    if now - path.lstat().st_mtime > 5:  # a younger one may be about to get its file
+                        path.rmdir()
         left = len(found)
         for written, size, path in sorted(found):
             if now - written < LONGEST and left <= MOST_FILES and used <= MOST_BYTES:
