@@ -6,6 +6,7 @@ own, and special tokens that are the empty text are none.
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,15 +14,16 @@ from transformers import AutoTokenizer
 
 from .files import CheckpointError, quiet_transformers, read_json, reason, refuse_stand_in
 
-VOCABULARIES = ("tokenizer.json", "tokenizer.model", "vocab.json", "tekken.json")  # a config alone holds no words
+VOCABULARIES = ("tokenizer.json", "tokenizer.model", "vocab.json", "tekken.json")  # the first that is there is read
 
 
 def load_tokenizer(directory: Path):
     """The directory's tokenizer, or None where it has none. Raises CheckpointError."""
     directory = Path(directory)
-    if not any((directory / name).exists() for name in VOCABULARIES):
+    words = next((name for name in VOCABULARIES if os.path.lexists(directory / name)), None)
+    if words is None:
         return None
-    for name in (*VOCABULARIES, "tokenizer_config.json"):
+    for name in (words, "tokenizer_config.json", *("merges.txt",) * (words == "vocab.json")):
         refuse_stand_in(directory / name)
     _check_packages(directory)
     empty = _empty_tokens(directory)

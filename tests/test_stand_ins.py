@@ -6,6 +6,7 @@ import pytest
 import torch
 from pair_files import copy_of_head, copy_of_target, refused, whole_pair
 from safetensors.torch import load_file
+from toy_tokenizers import byte_level
 
 from core import load_pair
 
@@ -49,6 +50,20 @@ def test_a_config(target, head, what):
     path = {"target": target, "head": head}[what] / "config.json"
     path.write_text(LFS)
     refused(target, head, str(path), "Git LFS pointer", "git lfs pull")
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json"])
+def test_a_tokenizer(target, head, name):
+    if name == "tokenizer_config.json":
+        byte_level(90).save_pretrained(target)
+    (target / name).write_text(LFS)
+    refused(target, head, str(target / name), "Git LFS pointer", "git lfs pull")
+
+
+def test_a_tokenizer_that_is_not_read_may_be_a_pointer(target, head):
+    byte_level(90).save_pretrained(target)
+    (target / "tokenizer.model").write_text(LFS)
+    assert load_pair(target, head, device="cpu").tokenizer is not None
 
 
 @pytest.mark.parametrize("what", ["target", "head"])
