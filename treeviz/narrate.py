@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 
 from .frames import Frame, born_in
 from .sentences import TEXT
@@ -45,8 +46,8 @@ def plain(sentence: list[Part], quotes: str = "“”") -> str:
 def _fill(template: str, **values) -> list[Part]:
     """`template` with its {names} replaced; a value is a number, a string, a token part or a list of parts."""
     parts: list[Part] = []
-    for piece in re.split(r"(\{\w+\})", template):
-        value = values[piece[1:-1]] if piece.startswith("{") and piece.endswith("}") else piece
+    for place, piece in enumerate(_pieces(template)):
+        value = values[piece] if place % 2 else piece
         for part in value if isinstance(value, list) else [value]:
             part = part if isinstance(part, tuple) else str(part)
             if parts and isinstance(part, str) and isinstance(parts[-1], str):
@@ -56,17 +57,23 @@ def _fill(template: str, **values) -> list[Part]:
     return parts
 
 
+@cache
+def _pieces(template: str) -> list[str]:
+    """Text and names, in turn."""
+    return re.split(r"\{(\w+)\}", template)
+
+
 class _Teller:
     def __init__(self, trace, r, language: str):
         self.trace, self.r, self.language = trace, r, language
-        self.tokens = [r.root, *r.candidates.token, r.accept.bonus]
-        self.bonus = len(self.tokens) - 1
+        self.bonus = len(r.candidates.token) + 1
 
     def text(self, name: str, **values) -> list[Part]:
         return _fill(TEXT[name][self.language], **values)
 
     def token(self, node: int) -> tuple[str, int]:
-        return show(self.trace.token(self.tokens[node])), node
+        r = self.r
+        return self.word(r.root if not node else r.accept.bonus if node == self.bonus else r.candidates.token[node - 1], node)
 
     def word(self, token: int, node: int) -> tuple[str, int]:
         """A token that is no node of its own; hovering it lights `node`."""

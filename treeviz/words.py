@@ -5,6 +5,8 @@ Only for looking at. The text that a run wrote is put together from the tokens t
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from core.ink import visible
 
 MINUS = "\u2212"
@@ -14,7 +16,12 @@ def show(word) -> str:
     """The label of a `TokenText`: never empty, on one line, and without characters that reorder their neighbours."""
     if word.bytes is not None:
         return "⟨" + word.bytes.upper() + "⟩" if len(word.bytes) == 2 else "⟨" + _spaced(word.bytes.upper()) + "⟩"
-    return visible(word.text) or "∅"
+    return _label(word.text)
+
+
+@lru_cache(2**14)
+def _label(text: str) -> str:
+    return visible(text) or "∅"
 
 
 def _spaced(digits: str) -> str:
