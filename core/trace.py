@@ -126,7 +126,7 @@ class Trace(Header):
                 return cls.from_dict(json.loads(text[start:]))  # a document spread over lines
             if isinstance(first, dict) and "rounds" not in first and first.get("format") == FORMAT:
                 _check_version(first)
-                return cls._from_lines(first, later_lines(text, end))
+                return cls.from_lines(first, later_lines(text, end))
             if LINE.search(text, end):
                 raise TraceError("This is not an EAGLE-2 trace: text follows the end of the document.")
             return cls.from_dict(first)
@@ -143,8 +143,9 @@ class Trace(Header):
                              "again.") from None  # the one thing that Python's JSON reader refuses besides bad JSON
 
     @classmethod
-    def _from_lines(cls, head: dict, later: Iterator[dict]) -> Trace:
-        """Line by line: what is not sound is refused before the next is read. Without a footer, a run was cancelled."""
+    def from_lines(cls, head: dict, later: Iterator[dict]) -> Trace:
+        """Line by line, parsed: what is not sound is refused before the next is read. Without a footer, a run was cancelled.
+        Raises TraceError."""
         if lacks := next((name for name in Header.model_fields if name not in head), None):
             raise TraceError(f"This is not a sound EAGLE-2 trace: its first line has no {lacks}.")
         _validated(Header, head)

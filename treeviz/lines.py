@@ -123,5 +123,5 @@ def page_lines(trace: Trace, name: str = "") -> str:
 
 def trace_of(lines: str) -> Trace:
     """The trace that page lines show; a run that is still going on counts as cancelled. Raises TraceError."""
-    parts = [json.loads(line) for line in lines.split("\n") if line]
-    return Trace.from_text("".join(json.dumps({k: v for k, v in part.items() if k != "page"}) + "\n" for part in parts))
+    parts = ({k: v for k, v in json.loads(line).items() if k != "page"} for line in lines.split("\n") if line)
+    return Trace.from_lines(next(parts), parts)
