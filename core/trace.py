@@ -119,6 +119,8 @@ class Trace(Header):
             raise TraceError("This is not an EAGLE-2 trace: it consists of brackets; no trace does.")
         try:
             start = BEGIN.match(text).end()
+            if start == len(text):
+                raise TraceError("This is not JSON but an empty file, so not an EAGLE-2 trace; record the run again.")
             end = text.find("\n", start) + 1 or len(text)
             try:
                 first = json.loads(text[start:end])

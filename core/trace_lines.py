@@ -73,8 +73,6 @@ def _of_line(text: str, match: re.Match, what: str) -> TraceError:
 
 def broken(text: str, error: json.JSONDecodeError) -> TraceError:
     """What to say of text that is not JSON: perhaps it is the beginning of a trace, and the rest was cut off."""
-    if not text.strip("\ufeff \t\r\n"):
-        return TraceError("This is not JSON but an empty file, so not an EAGLE-2 trace; record the run again.")
     if error.msg.startswith("Extra data"):
         return TraceError("This is not an EAGLE-2 trace: text follows the end of the document; keep each run in a file of "
                           "its own.")
