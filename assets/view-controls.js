@@ -91,6 +91,7 @@ TV.controls = {
       };
       if (footer) {
         if (footer.check.lossless !== null) pill(this.t(footer.check.lossless ? 'lossless' : 'lossy'), footer.check.note || this.t('losslessHelp'), footer.check.lossless ? 'good' : 'bad');
+        else if (footer.check.note !== TV.WORDS.en.unchecked) pill(this.t('unchecked'), footer.check.note);  // it says more than that
         if (footer.output.finish_reason === 'cancelled') pill(this.t('cancelled'), '');
         if (this.data.rounds) pill(`${this.t('tau')} ${footer.summary.tau.toFixed(2)}`, this.t('tauHelp'));
       } else pill(this.t('running'), '', 'busy');

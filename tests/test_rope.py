@@ -70,6 +70,15 @@ def test_generate_says_the_same(scaled, length):
 
 
 @pytest.mark.parametrize("kind", ["dynamic", "longrope"])
+def test_a_prompt_read_in_pieces_is_turned_as_its_end_asks_for(kind, tmp_path, monkeypatch):
+    target = write(tmp_path / "target", kind)
+    pair = load_pair(target, make_head(tmp_path / "head", target), device="cpu")
+    monkeypatch.setattr("core.target.PIECE", 16)
+    for length in (39, 90):
+        assert decode(pair, prompt_of(length), SMALL).output.token_ids == truth(target, prompt_of(length), 30)
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "longrope"])
 def test_drafts_that_are_accepted_across_the_border(kind, tmp_path):
     """With a target that repeats itself, whole paths are accepted where the frequencies change."""
     target = write(tmp_path / "target", kind, num_hidden_layers=1)

@@ -45,6 +45,19 @@ def test_a_long_word_as_a_prompt_makes_no_long_file_name(visit, folder):
     assert len(name) < 80 and name.endswith(".trace.jsonl") and set(name.split(".")[0]) <= set("\U00020000-w123")
 
 
+def test_what_was_left_out_of_a_run_is_on_the_page(visit, folder):
+    page, path = visit.open(), folder / "left-out.json"
+    document = make_trace(rounds=1).to_dict()
+    for more in ("", "; not applied: repetition_penalty 1.3 (generation config)"):
+        document["check"] = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding" + more}
+        document["prompt"]["text"] = f"opened{len(more)}"
+        Trace.from_dict(document).save(path)
+        page.set_input_files("input[type=file]", str(path))
+        page.wait_for_selector(f".tv-run:has-text('opened{len(more)}')")
+        pills = page.locator(".tv-pills [title*='repetition_penalty 1.3']")
+        assert pills.all_text_contents() == (["not compared with plain decoding"] if more else [])
+
+
 def test_pictures_can_be_saved(visit, folder):
     page = visit.open()
     for name, ending in (("svg", ".svg"), ("png", ".png"), ("maskSvg", ".svg"), ("maskPng", ".png")):
