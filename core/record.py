@@ -140,7 +140,7 @@ class _Recorder:
                     yield RunFinished(
                         output={"token_ids": self.emitted, "text": self.text.text, "finish_reason": stage.finish_reason},
                         summary=summarise(self.lengths, self.config.depth, len(self.emitted), self.seconds, prefill),
-                        vocabulary=new(stage.token_ids), check=unchecked,
+                        vocabulary={str(i): self.words.entry(i) for i in stage.token_ids}, check=unchecked,
                     )
 
     def _drafted(self, number: int, layer: Layer) -> LayerDrafted:

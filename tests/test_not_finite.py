@@ -115,6 +115,18 @@ def test_a_run_ends_where_the_targets_own_numbers_do(capsys, tmp_path):
     assert decode_(pair, [5, 17, 3, 8], stop).output.token_ids == before
 
 
+def test_the_first_token_may_be_the_last_that_is_known(capsys, tmp_path):
+    """Its word is in the trace although no round is."""
+    first = decode_(load_pair(GOLDEN / "weights/target", GOLDEN / "weights/head_bias", device="cpu"), [5, 17, 3, 8],
+                    DecodeConfig(max_new_tokens=1)).output.token_ids
+    target = poisoned(GOLDEN / "weights/target", tmp_path / "target",
+                      lambda t: t["model.embed_tokens.weight"][first[0]].fill_(torch.nan))
+    head = poisoned(GOLDEN / "weights/head_bias", tmp_path / "head", lambda t: t.pop("embed_tokens.weight"))
+    for name in ("run.json", "run.jsonl"):
+        trace = broken_run(capsys, tmp_path, target, head, name, "The target", f"after token {first[0]} in round 1;")
+        assert trace.rounds == [] and trace.output.token_ids == first and str(first[0]) in trace.vocabulary
+
+
 # -- tokens that were never trained ------------------------------------------------------------------------------------
 
 
