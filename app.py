@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from contextlib import nullcontext
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: nothing leaves this machine
 
@@ -54,17 +55,19 @@ def main() -> int:
 
 def serve(args: argparse.Namespace, sweep) -> int:
     """Build the page and serve it until Ctrl-C. `sweep` keeps the temporary files few. Raises UserError."""
+    from core.errors import UserError
     from core.pairs import named
-    from treeviz.choices import LONGEST_RUN, Source
-    from treeviz.door import behind_door, guests, listens_here
-    from treeviz.page import Options, build_page
+    from treeviz.machine import address_of, free_port, local_is_direct, no_proxies, taken
     from treeviz.space import host, hosted
     named(args.pair)
-    address = args.host or host()
-    try:
-        private = listens_here(address)
-    except OSError:  # a name that nobody knows; gradio would try a hundred ports
-        private = False
+    address = address_of(args.host or host())
+    port = free_port(address, args.port)
+    local_is_direct(address)
+    with no_proxies():
+        from treeviz.choices import LONGEST_RUN, Source
+        from treeviz.door import behind_door, guests, listens_here
+        from treeviz.page import Options, build_page
+    private = listens_here(address)
     longest = args.max_new_tokens_limit or LONGEST_RUN[private and not args.share]
     source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding, args.chat_template, longest)
     demo, settings = build_page(Options(source, args.demo, args.trace))
@@ -72,11 +75,12 @@ def serve(args: argparse.Namespace, sweep) -> int:
         settings = behind_door(settings, guests(address, args.allow_host, args.allow_frame, args.share), sweep)
         if not hosted() and not private:
             print("Whoever reaches this machine can use this page: there is no password.", flush=True)
-        demo.queue(max_size=64).launch(server_name=address, server_port=args.port, share=args.share, **settings)
-    except OSError:  # guests() asks for the name once more
-        print(f"{address}:{args.port or '7860-7959'} cannot be listened on, it may be taken; give another --port or --host.",
-              file=sys.stderr)
-        return 2
+        with nullcontext() if args.share else no_proxies():
+            demo.queue(max_size=64).launch(server_name=address, server_port=port, share=args.share, prevent_thread_lock=True,
+                                           **settings)
+    except OSError:  # it was free a moment ago
+        raise UserError(taken(address, port)) from None
+    demo.block_thread()
     return 0
 
 
