@@ -8,15 +8,15 @@ Knows nothing of heads and losses.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from .documents import documents, rendered
 from .errors import UserError
 from .files import quiet_transformers
 
@@ -89,16 +89,19 @@ def add_features(path: Path, model, dtype: torch.dtype, rows_at_once: int = 8, s
 
 
 def import_text(source: Path, tokenizer, length: int, out: Path, rows_per_shard: int = 256) -> list[Path]:
-    """Plain text, or JSON lines with "text" or chat "messages", -> shards of rows of `length` tokens in `out`.
+    """Plain text, or records of text and conversations, -> shards of rows of `length` tokens in `out`.
 
     Documents follow one another, an end-of-sequence token between them; every token is trained; what does
     not fill a last row is dropped. The first shard, which a training holds out, gets an eighth of a short text.
-    Raises UserError for a file with less than two rows of text.
+    Raises UserError for a file with less than two rows of text, or with a record that is none.
     """
     ids: list[int] = []
-    for document in _documents(source, tokenizer):
+    for where, document in documents(source):
+        text = rendered(document, tokenizer, where)
+        if not text:
+            continue
         with quiet_transformers():  # a text may well be longer than the target's context: it is cut into rows
-            ids += tokenizer(document, add_special_tokens=False)["input_ids"]
+            ids += tokenizer(text, add_special_tokens=False)["input_ids"]
         if tokenizer.eos_token_id is not None:
             ids.append(tokenizer.eos_token_id)
     count = len(ids) // length
@@ -112,32 +115,6 @@ def import_text(source: Path, tokenizer, length: int, out: Path, rows_per_shard:
         paths.append(out / f"text-{number:05d}.npz")
         Shard(part, np.ones(part.shape, bool)).save(paths[-1])
     return paths
-
-
-def read_text(source: Path) -> str:
-    """A file of training text. Raises UserError."""
-    try:
-        return Path(source).read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise UserError(f"The training text {source} cannot be read as UTF-8 text "
-                        f"({getattr(error, 'strerror', None) or error}); give a text file.") from None
-
-
-def _documents(source: Path, tokenizer) -> Iterator[str]:
-    text = read_text(source)
-    if Path(source).suffix not in (".jsonl", ".json"):
-        yield text
-        return
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-            chat = None if "text" in record else record["messages"]
-            yield record["text"] if chat is None else tokenizer.apply_chat_template(chat, tokenize=False)
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f'{source}, line {number} is not training text ({type(error).__name__}); give lines like '
-                            '{"text": ...} or {"messages": [...]}.') from None
 
 
 @dataclass(slots=True)

@@ -56,7 +56,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     add("--out", required=True, type=own_path, help="directory for text, features, state and the head")
     add("--init", type=os.path.expanduser, help="head to start from; otherwise small random weights that pass the feature on")
     add("--data", action="append", default=[], type=own_path, help="more directories of shards (repeatable)")
-    add("--text", type=own_path, help="training text: .txt, or .jsonl with \"text\" or chat \"messages\"")
+    add("--text", type=own_path, help="training text: .txt, or JSON lines or an array with \"text\", \"messages\", \"conversations\"")
     add("--write", type=int, default=0, metavar="TOKENS", help="let the target write this much text first (in all)")
     add("--rows", type=int, default=256, help="rows of a shard that are written together (256)")
     add("--length", type=int, default=256, help="tokens in a row of text (256)")

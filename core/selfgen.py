@@ -16,6 +16,7 @@ import torch.nn.functional as F
 
 from .corpus import Shard
 from .errors import UserError
+from .files import reason
 from .rope import placed, without_memory
 
 ANSWER_TEMPERATURES = (0.0, 0.0, 0.3, 0.7, 1.0)  # row r answers at [r % 5]
@@ -67,13 +68,22 @@ class ChatMarks:
             return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
 
         ask, say = {"role": "user", "content": "QQQ"}, {"role": "assistant", "content": "AAA"}
-        before, rest = render([ask]).split("QQQ")
+        try:
+            before, rest = render([ask]).split("QQQ")
+            tail = render([ask, say, ask]).split("AAA")[1].split("QQQ")[0]
+        except Exception as error:  # a template is a program of somebody else's
+            raise UserError(f"the target's chat template does not show its turns one after another ({reason(error)}); give "
+                            "text with --text.") from None
         self.user = ids(before)
         self.to_assistant = ids(rest)  # ends the question, opens the answer
-        tail = render([ask, say, ask]).split("AAA")[1].split("QQQ")[0]
         self.to_user = ids(tail)  # ends the answer, opens the next question
         if not self.user or not self.to_assistant or not self.to_user:
             raise UserError("the target's chat template has no headers around turns; give text with --text.")
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longer of the two headers that stand between turns."""
+        return max(len(self.to_assistant), len(self.to_user))
 
     def answers(self, rows: np.ndarray) -> np.ndarray:
         """[R, T] token ids -> [R, T] bool: written by the assistant, its closing token included."""
@@ -89,10 +99,9 @@ class ChatMarks:
     def _ends(rows: np.ndarray, pattern: list[int]) -> np.ndarray:
         """[R, T] bool: the pattern's last token stands here, and the tokens before it match the pattern."""
         hit = np.ones(rows.shape, dtype=bool)
+        hit[:, : len(pattern) - 1] = False
         for back, token in enumerate(reversed(pattern)):
-            column = np.zeros(rows.shape, dtype=bool)
-            column[:, back:] = rows[:, : rows.shape[1] - back] == token
-            hit &= column
+            hit[:, back:] &= rows[:, : max(0, rows.shape[1] - back)] == token
         return hit
 
 
@@ -177,8 +186,10 @@ class Author:
     def __init__(self, model, tokenizer, rows=256, length=320, dtype=torch.bfloat16, question_limit=64):
         self.marks, self.device = ChatMarks(tokenizer), model.device
         self.rows, self.length, self.question_limit = rows, length, question_limit
-        if length <= len(self.marks.user) + 16:
-            raise UserError(f"rows of {length} tokens leave no room after the chat header; give 64 or more.")
+        least = len(self.marks.user) + self.marks.longest + 17
+        if length < least:
+            raise UserError(f"--length is {length}, and the headers of the target's chat template take {least - 17} tokens of a row; "
+                            f"give --length {max(64, least)} or more.")
         self.llama = BatchedLlama(model, dtype, rows, length)
         self.openings = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in OPENINGS]
         # a question that has run on too long is cut after one of these
@@ -221,7 +232,7 @@ class Author:
                 if chosen[r] == mark[0]:  # the turn ends: the template goes on, whatever the model would have put
                     forced[r] = list(mark[1:])
             rows[:, position + 1] = chosen
-            seen = rows[:, max(0, position + 2 - 16) : position + 2]
+            seen = rows[:, max(0, position + 2 - self.marks.longest) : position + 2]
             opens, closes = (self.marks._ends(seen, m)[:, -1] for m in (self.marks.to_assistant, self.marks.to_user))
             answering = (answering | opens) & ~closes
             asked = np.where(answering | closes, 0, asked + 1)

@@ -21,9 +21,11 @@ import numpy as np
 import torch
 
 from .checkpoint import choose_device, find, load_pair, load_target, load_tokenizer
-from .corpus import Corpus, Shard, features_path, read_text, shard_paths
+from .corpus import Corpus, Shard, features_path, shard_paths
+from .documents import documents
 from .errors import UserError
 from .heads import load_head
+from .made import agree, fact, target_fact, text_fact
 from .objective import head_loss
 from .target import Target
 from .training import (
@@ -49,9 +51,13 @@ def main(args: argparse.Namespace) -> int:
         if not getattr(args, name) > 0:
             raise UserError(f"--{name.replace('_', '-')} is {getattr(args, name)}; give more than 0.")
     data = args.out / "data"
-    if args.text and not list(data.glob("text-*.npz")):
-        read_text(args.text)  # a file that cannot be read is found before anything slow
+    facts = {"--length": fact(args.length)} if args.text or args.write else {}
+    if args.text:
+        for _ in documents(args.text):  # a text that cannot be read is found before anything slow
+            pass
+        facts["--text"] = text_fact(args.text)
     _check_folder(data)
+    agree(args.out, facts)
     with Team() as team:
         device = choose_device(args.device)
         if device.type == "cuda" and team.size > 1:
@@ -60,8 +66,16 @@ def main(args: argparse.Namespace) -> int:
         dtype = torch.bfloat16 if team.total([dtype == torch.bfloat16])[0] == team.size else torch.float32
         directory = find(args.target, "target")
         model = load_target(directory, device, torch.float32, None).requires_grad_(False)
+        context, tokenizer = Target(model).context, load_tokenizer(directory)
+        if (args.text or args.write) and args.length > context:
+            raise UserError(f"--length is {args.length}, but the context of {args.target} is {context} tokens; give --length "
+                            f"{context} or less.")
+        facts["--target"] = team.same(target_fact(args.target, model, tokenizer) if team.rank == 0 else None)
+        agree(args.out, facts)
+        for folder in args.data:
+            agree(folder, {"--target": facts["--target"]}, "give --data a copy of its shards without their .features.npy files")
         data.mkdir(parents=True, exist_ok=True)
-        if not prepare(args, data, model, load_tokenizer(directory), dtype, team):
+        if not prepare(args, data, model, tokenizer, dtype, team, facts):
             return 130
         trainer = Trainer(args, model, [data, *args.data], dtype, team)
         status = trainer.run()
@@ -105,8 +119,9 @@ class Trainer:
             raise UserError("there is no training text; let the target write some (--write), or give --text or --data.")
         self.held_out = args.held_out or found[0]
         self.corpus, self.vocabulary = None, None
-        self.resume()
         embedding, lm_head = model.get_input_embeddings().weight, model.get_output_embeddings().weight
+        self.rows = len(lm_head)
+        self.resume()
         if self.vocabulary is None:
             self.open_corpus(self.listed())
             count = min(args.vocab, len(lm_head))
@@ -227,7 +242,7 @@ class Trainer:
         (head / "draft_vocab.json").write_text(json.dumps({"token_ids": self.vocabulary.tolist()}))
         state = {"head": self.head.state_dict(), "average": self.average.state_dict(),
                  "optimizer": self.optimizer.state_dict(), "progress": asdict(self.progress),
-                 "vocabulary": self.vocabulary}
+                 "vocabulary": self.vocabulary, "init": self.args.init}
         torch.save(state, self.args.out / ".state.pt")
         os.replace(self.args.out / ".state.pt", self.args.out / "state.pt")
 
@@ -241,6 +256,13 @@ class Trainer:
             self.average.load_state_dict(state["average"])
         except RuntimeError:
             raise UserError(f"{path} belongs to a head of another shape; give another --out, or remove it.") from None
+        scored, began = len(state["vocabulary"]), state.get("init", self.args.init)
+        if scored != min(self.args.vocab, self.rows):
+            raise UserError(f"{path} scores {scored} tokens, and --vocab is {self.args.vocab}; give --vocab {scored}, or another "
+                            "--out.")
+        if began != self.args.init:
+            raise UserError(f"{path} began {f'with --init {began}' if began else 'without --init'}, and --init is "
+                            f"{self.args.init or 'not given'}; give another --out.")
         self.optimizer.load_state_dict(state["optimizer"])
         self.progress, self.vocabulary = Progress(**state["progress"]), state["vocabulary"]
         self.progress.stop = False

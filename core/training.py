@@ -24,8 +24,10 @@ from .config import DecodeConfig
 from .corpus import Shard, add_features, features_path, import_text, shard_paths
 from .draft import EagleHead
 from .errors import UserError
+from .made import Facts, remember
 from .objective import chain_lengths, head_loss
 from .pair import Pair
+from .rope import context_of
 from .selfgen import ANSWER_TEMPERATURES, Author
 
 
@@ -95,8 +97,11 @@ class Team:
             print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
 
 
-def prepare(args, data: Path, model, tokenizer, dtype: torch.dtype, team: Team) -> bool:
-    """Text, then features for every shard that lacks them, shared between the processes. False: interrupted."""
+def prepare(args, data: Path, model, tokenizer, dtype: torch.dtype, team: Team, facts: Facts) -> bool:
+    """Text, then features for every shard that lacks them, shared between the processes. False: interrupted.
+
+    facts: what the folders are to remember, once there is something made of it.
+    """
     if (args.text or args.write) and tokenizer is None:
         raise UserError("the target has no tokenizer, so it has no text; give shards of tokens with --data.")
     if args.text and team.rank == 0 and not list(data.glob("text-*.npz")):
@@ -105,6 +110,8 @@ def prepare(args, data: Path, model, tokenizer, dtype: torch.dtype, team: Team) 
     missing = [p for p in (data / f"self-{i:05d}.npz" for i in range(count)) if not p.exists()]
     missing = team.same(missing)
     author = Author(model, tokenizer, args.rows, args.length, dtype) if missing[team.rank :: team.size] else None
+    if team.rank == 0:
+        remember(args.out, facts)
     began = time.monotonic()
     for done, path in enumerate(missing[team.rank :: team.size], start=1):
         shard = author.write(int(path.stem.removeprefix("self-")), lambda: team.stop)
@@ -117,7 +124,12 @@ def prepare(args, data: Path, model, tokenizer, dtype: torch.dtype, team: Team) 
     del author
     if team.total([float(team.stop)])[0]:  # also: whoever is done waits for the others' text
         return False
-    lacking = team.same([p for p in shard_paths([data, *args.data]) if not features_path(p).exists()])
+    found = shard_paths([data, *args.data])
+    check_shards(found, model)
+    if team.rank == 0:
+        for folder in {path.parent for path in found}:
+            remember(folder, {"--target": facts["--target"]})
+    lacking = team.same([p for p in found if not features_path(p).exists()])
     for done, path in enumerate(lacking[team.rank :: team.size], start=1):
         if team.stop:
             break
@@ -125,6 +137,19 @@ def prepare(args, data: Path, model, tokenizer, dtype: torch.dtype, team: Team) 
         team.say(f"features of {path.name}: {done * team.size} of {len(lacking)} shards")
     model.float()
     return not team.total([float(team.stop)])[0]
+
+
+def check_shards(paths: list[Path], model) -> None:
+    """Raises UserError where a shard is not for this model: rows longer than its context, or ids that it has not."""
+    context, vocab = context_of(model.config), model.get_input_embeddings().num_embeddings
+    for path in paths:
+        rows = Shard.load(path).rows
+        if rows.shape[1] > context:
+            raise UserError(f"The rows of {path} are {rows.shape[1]} tokens long, and the target's context is {context}; give "
+                            f"shards with rows of {context} tokens or fewer.")
+        if rows.max(initial=0) >= vocab or rows.min(initial=0) < 0:
+            raise UserError(f"{path} holds token ids that the target has not (its ids run from 0 to {vocab - 1}); give shards of "
+                            "its own tokenizer's.")
 
 
 def fresh_head(target, intermediate: int | None = None, kv_heads: int | None = None, seed: int = 0) -> EagleHead:
@@ -198,10 +223,11 @@ def measure(head, embedding, lm_head, ids, shard: Shard, dtype, chain: int = 5, 
 
 def measure_tau(pair: Pair, shard: Shard, prompts: int = 8, new_tokens: int = 96) -> float:
     """Tokens per round of the real decoder, greedy, with its default tree, on a shard's first questions."""
-    rounds = committed = 0
+    rounds, committed, settings = 0, 0, DecodeConfig(max_new_tokens=new_tokens)
     for row, answers in zip(shard.rows[:prompts], shard.answers):
         start = int(answers.argmax()) or len(row) // 4  # up to the first answer, or a part of a text without turns
-        for stage in decoder.rounds(pair, row[:start].tolist(), DecodeConfig(max_new_tokens=new_tokens)):
+        start = min(start, pair.target.context - settings.positions)  # a row may be as long as the context
+        for stage in decoder.rounds(pair, row[:start].tolist(), settings):
             if isinstance(stage, decoder.Committed):
                 rounds, committed = rounds + 1, committed + stage.length_after - stage.length_before
     return committed / max(rounds, 1)
