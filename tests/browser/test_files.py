@@ -46,12 +46,12 @@ def test_a_long_word_as_a_prompt_makes_no_long_file_name(visit, folder):
 
 
 def test_what_was_left_out_of_a_run_is_on_the_page(visit, folder):
-    page, path = visit.open(), folder / "left-out.json"
-    document = make_trace(rounds=1).to_dict()
+    path, document = folder / "left-out.json", make_trace(rounds=1).to_dict()
     for more in ("", "; not applied: repetition_penalty 1.3 (generation config)"):
         document["check"] = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding" + more}
         document["prompt"]["text"] = f"opened{len(more)}"
         Trace.from_dict(document).save(path)
+        page = visit.open()
         page.set_input_files("input[type=file]", str(path))
         page.wait_for_selector(f".tv-run:has-text('opened{len(more)}')")
         pills = page.locator(".tv-pills [title*='repetition_penalty 1.3']")
