@@ -56,7 +56,7 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
     speed_up(model)
     speed_up(head)
     left_out = rules_left_out(model)
-    notes = (*target_notes(target_dir, wrapped.context), *(head.note,) * bool(head.note),
+    notes = (*target_notes(target_dir, model, wrapped.context), *(head.note,) * bool(head.note),
              *(sentence(left_out),) * bool(left_out))
     for note in notes:
         warnings.warn(note, PairWarning, stacklevel=2)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 from safetensors import safe_open
-from transformers import AutoConfig, LlamaConfig
+from transformers import AutoConfig, LlamaConfig, LlamaForCausalLM
 from transformers.quantizers import AutoHfQuantizer
 
 from .files import WEIGHTS, CheckpointError, called, quiet_transformers, read_json, reason, remedy, weight_files
@@ -163,15 +163,16 @@ def _more(names: list[str]) -> str:
     return f" and {len(names) - 1} more tensors" if len(names) > 1 else ", a tensor"
 
 
-def target_notes(directory: Path, context: int) -> list[str]:
-    """What whoever decodes should know of the files, a sentence each."""
+def target_notes(directory: Path, model: LlamaForCausalLM, context: int) -> list[str]:
+    """What whoever decodes should know of the files that the model came from, a sentence each."""
     raw, name, notes = read_json(directory / "config.json"), called(directory), []
     window = raw.get("sliding_window")
     if window is not None and not (isinstance(window, int) and window >= context):
         notes.append(f"The config.json of {name} names a sliding_window of {window}, which the attention of a Llama "
                      "does not have: here every token sees the whole text, while the cache of transformers' generate "
                      "forgets what is further back.")
-    if (directory / "adapter_config.json").exists():
+    applied = getattr(model, "_hf_peft_config_loaded", False)  # transformers does it where peft is installed
+    if (directory / "adapter_config.json").exists() and not applied:
         notes.append(f"An adapter lies beside the weights of {name} and is not applied; merge it (peft's "
                      "merge_and_unload) to decode with it.")
     return notes
