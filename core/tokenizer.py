@@ -21,7 +21,7 @@ def load_tokenizer(directory: Path):
     """The directory's tokenizer, or None where it has none. Raises CheckpointError."""
     directory = Path(directory)
     words = next((name for name in VOCABULARIES if os.path.lexists(directory / name)), None)
-    if words is None:
+    if words is None:  # a config alone holds none
         return None
     for name in (words, "tokenizer_config.json", *("merges.txt",) * (words == "vocab.json")):
         refuse_stand_in(directory / name)
@@ -34,8 +34,8 @@ def load_tokenizer(directory: Path):
             setattr(tokenizer, name, None)
         return tokenizer
     except Exception as error:  # tokenizers raises bare Exceptions
-        raise CheckpointError(f"The tokenizer in {directory} cannot be loaded ({reason(error)}); copy tokenizer.json and "
-                              "tokenizer_config.json again, or move them away and give --ids.") from None
+        raise CheckpointError(f"The tokenizer in {directory} cannot be loaded ({reason(error)}); copy the checkpoint "
+                              "again, or move its tokenizer's files away and give --ids.") from None
 
 
 def _check_packages(directory: Path) -> None:

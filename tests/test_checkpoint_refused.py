@@ -8,6 +8,7 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from pair_files import copy_of_head, copy_of_target, edit, edit_tensors, refused, whole_pair
 from pair_maker import make_head, make_target
 from safetensors.torch import load_file
+from toy_tokenizers import byte_level
 from transformers import LlamaForCausalLM
 
 from core import load_named
@@ -72,9 +73,12 @@ def test_generation_configs_that_make_no_sense(target, head, content):
     refused(target, head, str(target))
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
-@pytest.mark.parametrize("content", ["{}", "nonsense", '{"model": {"type": "What"}, "added_tokens": []}'])
+@pytest.mark.parametrize("name, content", [
+    ("tokenizer.json", "{}"), ("tokenizer.json", "nonsense"), ("tokenizer_config.json", "nonsense"),
+    ("tokenizer.json", '{"model": {"type": "What"}, "added_tokens": []}'),
+])
 def test_a_broken_tokenizer(target, head, name, content):
+    byte_level(90).save_pretrained(target)
     (target / name).write_text(content)
     refused(target, head, "tokenizer", str(target), "copy the checkpoint again")
 
