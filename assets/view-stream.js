@@ -70,9 +70,10 @@ TV.Stream = class {
       const first = id === 0, own = first || i === last;
       const span = TV.make('span', `piece ${own ? 'own' : 'drafted'}`);
       span.dataset.round = index; span.dataset.piece = id;
-      span.title = `${this.view.t(own ? 'bonusOf' : 'draftedOf')} (id ${this.token(line.round, id)})`;  // equal texts, other tokens
+      span.dataset.token = this.token(line.round, id);
+      this.tell(span, own ? 'bonusOf' : 'draftedOf');
       TV.Stream.write(span, text);
-      if (!span.textContent) span.append(TV.make('small', 'part', this.view.data.label(this.token(line.round, id))));  // a piece of a character
+      if (!span.textContent) span.append(TV.make('small', 'part', this.view.data.label(span.dataset.token)));  // a piece of a character
       if (/^ \S{1,30}$/.test(text)) {  // a line breaks before a token's space, not between the space and its word
         span.classList.add('unbroken');
         if (i) group.append(document.createElement('wbr'));
@@ -82,6 +83,9 @@ TV.Stream = class {
     });
     this.box.append(group);
   }
+
+  // What hovering says: equal texts may be other tokens.
+  tell(span, what) { span.title = `${this.view.t(what)} (id ${span.dataset.token})`; }
 
   token(round, id) {
     const {token} = round.candidates;
@@ -94,7 +98,7 @@ TV.Stream = class {
     const end = footer.output.token_ids.length;
     for (const span of this.spans.slice(end)) {
       span.classList.add('beyond');
-      span.title = this.view.t('beyond');
+      this.tell(span, 'beyond');
     }
   }
 

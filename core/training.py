@@ -24,6 +24,7 @@ from .config import DecodeConfig
 from .corpus import Shard, add_features, features_path, import_text, shard_paths
 from .draft import EagleHead
 from .errors import UserError
+from .ink import say
 from .made import Facts, remember
 from .objective import chain_lengths, head_loss
 from .pair import Pair
@@ -94,7 +95,7 @@ class Team:
 
     def say(self, text: str) -> None:
         if self.rank == 0:
-            print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
+            say(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
 
 
 def prepare(args, data: Path, model, tokenizer, dtype: torch.dtype, team: Team, facts: Facts) -> bool:

@@ -62,6 +62,26 @@ def test_a_piece_of_a_character_is_its_bytes(visit):
     assert "⟨" not in page.text_content(".tv-stream .round[data-round='3']"), "the last piece brings the character"
 
 
+INKLESS = ["\u3000", "\u2003", "\u3164", "\ufe0f", "\ufeff", "\xad", "\u2800", " same", "\u202e", " same", "\U000e0041", "\u200d", "\ue000"]
+
+
+def test_what_has_no_ink_is_named_and_equal_texts_have_their_ids(visit, folder):
+    page, path = visit.open(), folder / "inkless.jsonl"
+    make_trace(words=INKLESS, prompt=(0, 1, 2, 3, 4), rounds=5, top_k=4, depth=2, total_tokens=12).save(path)
+    page.set_input_files("input[type=file]", str(path))
+    page.wait_for_function(f"{VIEW}.data.rounds === 5")
+    page.evaluate(SETTLE)
+    blank = r"""e => { const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/u;
+        return [...e.querySelectorAll('.tv-stream .piece, .tv-stream .prompt bdi, .tv-tree text')].map(part => part.textContent)
+            .filter(text => unseen.test(text)); }"""  # the browser's own tables
+    for _ in range(5):
+        assert page.eval_on_selector(".tv", blank) == []
+        page.keyboard.press("]")
+    assert "⟨U+3000⟩⟨U+2003⟩⟨U+3164⟩⟨U+FE0F⟩⟨U+FEFF⟩" in page.text_content(".tv-stream .prompt")
+    same = page.eval_on_selector_all(".tv-stream .piece", "all => all.filter(e => e.textContent === ' same').map(e => e.title)")
+    assert {title.partition("(id ")[2] for title in same} == {"7)", "9)"}
+
+
 # -- the tables --------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("width, language, sidebar", [(1440, "en", False), (1440, "en", True), (1440, "zh", True), (1024, "en", False),
