@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from copy import deepcopy
 from pathlib import Path
 
 from core import Trace, TraceError
@@ -66,6 +67,10 @@ class Mutator:
             lines.append({k: document.get(k) for k in ("output", "summary", "check")} | {"vocabulary": {}})
         return huge("".join(json.dumps(line) + "\n" for line in lines))
 
+    def value(self):
+        """Of nobody else: what is put somewhere may be bent further."""
+        return deepcopy(self.dice.choice(VALUES))
+
     def put(self, document: dict, path: tuple, value) -> None:
         for step in path[:-1]:
             document = document[step]
@@ -77,7 +82,7 @@ class Mutator:
     def values(self, document: dict) -> str:
         for _ in range(self.dice.choice((1, 1, 2, 5))):
             path = self.dice.choice([path for path in places(document) if path])
-            self.put(document, path, self.dice.choice((*VALUES, ...)))
+            self.put(document, path, self.value() if self.dice.random() < 0.97 else ...)
         return self.spelled(document)
 
     def header(self, document: dict) -> str:
@@ -85,9 +90,9 @@ class Mutator:
         name = self.dice.choice(("config", "pair", "prompt", "summary", "output", "vocabulary", "check", "producer"))
         inner = document[name]
         if self.dice.random() < 0.2 or not inner:
-            document[name] = self.dice.choice(VALUES)
+            document[name] = self.value()
         else:
-            inner[self.dice.choice([*inner, "more"])] = self.dice.choice(VALUES)
+            inner[self.dice.choice([*inner, "more"])] = self.value()
         if self.dice.random() < 0.3:
             document["rounds"] = []
         return self.spelled(document)
@@ -108,7 +113,7 @@ class Mutator:
             case 2:
                 column.reverse()
             case 3:
-                column[:] = [self.dice.choice(VALUES) for _ in column]
+                column[:] = [self.value() for _ in column]
             case 4:
                 column[:] = [each + self.dice.choice((-1, 1)) if isinstance(each, (int, float)) else each for each in column]
             case 5:
