@@ -8,11 +8,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .attention import by_pieces, can_attend
 from .cache import KVCache, cache_argument
 from .rope import context_of, placed, without_memory
 from .tree import Tree
 
-PIECE = 512  # rows of a prompt in one pass: a pass's memory grows with its rows, and between two a run can be stopped
+PIECE = 1024  # rows of a prompt in one pass: a pass's memory grows with its rows, and between two a run can be stopped
 
 
 class Target:
@@ -47,17 +48,19 @@ class Target:
         config = self.model.config
         return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
-    def forward(self, token_ids: Tensor, position_ids: Tensor, mask: Tensor, cache: KVCache,
+    def forward(self, token_ids: Tensor, position_ids: Tensor, mask: Tensor | None, cache: KVCache,
                 prompt: int = 0) -> Tensor:
         """Hidden states after the final norm: what the lm_head sees, and the features that the head reads.
 
         token_ids, position_ids [rows]; mask [rows, rows] bool among the new rows, the committed ones are always
-        visible; prompt: how long the text is of which these rows are a part, where they are a part of the prompt
+        visible, or None inside `by_pieces`; prompt: how long the text is of which these rows are a part, where they are a part of the prompt
         -> [rows, hidden_size]
         """
         rows = len(token_ids)
-        visible = torch.ones(rows, cache.length + rows, dtype=torch.bool)
-        visible[:, cache.length :] = mask
+        visible = torch.ones(1, 1, dtype=torch.bool)  # nobody looks at it
+        if mask is not None:
+            visible = torch.ones(rows, cache.length + rows, dtype=torch.bool)
+            visible[:, cache.length :] = mask
         output = self.model.model(
             input_ids=token_ids[None].to(self.device),
             position_ids=placed(self._rotary, position_ids, prompt).to(self.device),
@@ -82,8 +85,12 @@ class Target:
         prompt: the length of the whole prompt, where these are a piece of it.
         """
         rows, before = len(token_ids), cache.length
-        causal = torch.ones(rows, rows, dtype=torch.bool).tril()
-        features = self.forward(token_ids, torch.arange(before, before + rows), causal, cache, prompt)
+        positions = torch.arange(before, before + rows)
+        if before and rows > 1 and self.dtype is torch.float32 and self.device.type == "cpu" and can_attend():
+            with by_pieces(self.model.config):
+                features = self.forward(token_ids, positions, None, cache, prompt)
+        else:
+            features = self.forward(token_ids, positions, torch.ones(rows, rows, dtype=torch.bool).tril(), cache, prompt)
         cache.commit(rows)
         return features
 
