@@ -29,7 +29,7 @@ def unroll(head, embeddings: Tensor, features: Tensor, steps: int, dtype: torch.
     bias = None if head.fc.bias is None else head.fc.bias.to(dtype)
     batch, length, width = features.shape
     heads, kv = config.num_attention_heads, config.num_key_value_heads
-    size, group = width // heads, heads // kv
+    size, group = config.head_dim, heads // kv
     cos, sin = (t[0].to(dtype) for t in head.rotary(features, torch.arange(length, device=features.device)[None]))
     causal = torch.ones(length, length, dtype=torch.bool, device=features.device).tril()
 
@@ -61,7 +61,7 @@ def unroll(head, embeddings: Tensor, features: Tensor, steps: int, dtype: torch.
         mixed = mixed.view(batch, kv, group, length, size)
         for m in range(1, step + 1):
             mixed = mixed + p[..., length + m - 1, None] * shift(values[m], step - m)[:, :, None]
-        mixed = mixed.permute(0, 3, 1, 2, 4).reshape(batch, length, width)
+        mixed = mixed.permute(0, 3, 1, 2, 4).reshape(batch, length, heads * size)
         h = x + F.linear(mixed, w["self_attn.o_proj.weight"])
         n = F.rms_norm(h, (width,), w["post_attention_layernorm.weight"], config.rms_norm_eps)
         gated = F.silu(F.linear(n, w["mlp.gate_proj.weight"])) * F.linear(n, w["mlp.up_proj.weight"])

@@ -13,6 +13,8 @@ from transformers import LlamaForCausalLM
 
 from core import DecodeConfig, generate, load_pair
 from core.errors import PairWarning
+from core.objective import unroll
+from core.training import save_head
 
 whole = pytest.fixture(scope="module", name="whole")(whole_pair)
 target = pytest.fixture(name="target")(copy_of_target)
@@ -100,6 +102,17 @@ def test_a_head_with_a_width_of_its_own(target, tmp_path, said):
     ids = torch.tensor([PROMPT])
     expected = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=16, pad_token_id=0)
     assert generate(pair, PROMPT, SMALL) == expected[0, len(PROMPT):].tolist()
+
+
+def test_a_head_with_a_width_of_its_own_trains(target, tmp_path):
+    """The training's own forward gives what the module gives, and what is saved loads again."""
+    pair = load_pair(target, make_head(tmp_path / "wide", target, head_dim=12), device="cpu")
+    ids, features = torch.randint(0, 97, (2, 6)), torch.randn(2, 6, 32)
+    mask = torch.ones(1, 1, 6, 6, dtype=torch.bool).tril()
+    (output,) = unroll(pair.head, pair.head.embed(ids), features, 1, torch.float32)
+    torch.testing.assert_close(output, pair.head(ids, features, torch.arange(6)[None], mask), rtol=1e-4, atol=1e-4)
+    save_head(pair.head, tmp_path / "saved", torch.float32)
+    same_head(target, tmp_path / "saved", pair.head.state_dict())
 
 
 # -- named for what they are -------------------------------------------------------------------------------------------
