@@ -12,9 +12,9 @@ from .records import read_text
 # Words for targets whose tokenizers carry none. Vicuna's (v1.1 and later) are FastChat's: a space after the system's
 # words and after a user's, none after an answer, and <s> before it all, which FastChat leaves to the tokenizer.
 FAMILIES = {"vicuna": (
-    "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ messages[0]['content'] }}{% else %}A chat between a curious "
-    "user and an artificial intelligence assistant. The assistant gives helpful, detailed, and polite answers to the user's "
-    "questions.{% endif %}{{ ' ' }}{% for message in messages %}{% if message['role'] == 'user' %}USER: "
+    "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ messages[0]['content'] }}{% else %}A chat between a "
+    "curious user and an artificial intelligence assistant. The assistant gives helpful, detailed, and polite answers to "
+    "the user's questions.{% endif %}{{ ' ' }}{% for message in messages %}{% if message['role'] == 'user' %}USER: "
     "{{ message['content'] }}{{ ' ' }}{% elif message['role'] == 'assistant' %}ASSISTANT: {{ message['content'] }}</s>"
     "{% endif %}{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}"
 )}
@@ -38,11 +38,13 @@ def encode(pair: Pair, text: str, chat: bool = False) -> list[int]:
     except DecodeError:
         raise
     except Exception as error:  # tokenizers raises bare Exceptions, where a word has no id, for one
-        raise DecodeError(f"The tokenizer of {pair.name} cannot read the prompt ({_reason(error)}); type another.") from None
+        raise DecodeError(f"The tokenizer of {pair.name} cannot read the prompt ({_reason(error)}); type another."
+                          ) from None
     for i in ids:
         if i >= pair.target.vocab_size:
-            raise DecodeError(f"The prompt holds {tokenizer.convert_ids_to_tokens(i)!r}, which is token {i} to the tokenizer, but "
-                              f"the target of {pair.name} has only tokens 0 to {pair.target.vocab_size - 1}; leave it out"
+            raise DecodeError(f"The prompt holds {tokenizer.convert_ids_to_tokens(i)!r}, which is token {i} to the "
+                              f"tokenizer, but the target of {pair.name} has only tokens 0 to "
+                              f"{pair.target.vocab_size - 1}; leave it out"
                               + (", or decode without --chat." if chat else "."))
     return ids
 
@@ -51,14 +53,15 @@ def _chat_ids(pair: Pair, text: str) -> list[int]:
     turn, tokenizer = user_turn(pair, text), pair.tokenizer
     begin = []
     if tokenizer.chat_template in FAMILIES.values() and tokenizer.bos_token and turn.startswith(tokenizer.bos_token):
-        begin = [tokenizer.bos_token_id]  # by its id: what follows begins a text, and some tokenizers write that another way
+        begin = [tokenizer.bos_token_id]  # by its id: what follows begins a text, which some tokenizers spell otherwise
         turn = turn.removeprefix(tokenizer.bos_token)
     return begin + tokenizer(turn, add_special_tokens=False, verbose=False)["input_ids"]
 
 
 def user_turn(pair: Pair, text: str) -> str:
-    """`text` as the only turn of a chat, the answer opened, in the words of the model's chat template. The turn's content
-    is the text, or one part that holds it where the template reads parts and would lose a text. Raises DecodeError."""
+    """`text` as the only turn of a chat, the answer opened, in the words of the model's chat template. The turn's
+    content is the text, or one part that holds it where the template reads parts and would lose a text. Raises
+    DecodeError."""
     template, failures = _template(pair), []
 
     def render(content) -> str:
@@ -91,8 +94,8 @@ def _template(pair: Pair) -> str:
         raise DecodeError(f"The tokenizer of {pair.name} has no chat template; decode without --chat, or give one with "
                           "--chat-template.")
     if isinstance(known, dict) and "default" not in known:
-        raise DecodeError(f"{pair.name} has the chat templates {', '.join(sorted(known))} and no default; choose one with "
-                          "--chat-template.")
+        raise DecodeError(f"{pair.name} has the chat templates {', '.join(sorted(known))} and no default; choose one "
+                          "with --chat-template.")
     return known["default"] if isinstance(known, dict) else known
 
 
@@ -109,6 +112,6 @@ def choose_template(pair: Pair, choice: str) -> None:
     try:
         template = read_text(choice, "The chat template")
     except UserError as error:
-        raise DecodeError(f"--chat-template is {choice!r}: there is no template of that name ({', '.join(sorted(named))}), "
-                          f"and as a file: {str(error).removesuffix('; give a text file.')}.") from None
+        raise DecodeError(f"--chat-template is {choice!r}: there is no template of that name "
+                          f"({', '.join(sorted(named))}), and as a file: {str(error).removesuffix('; give a text file.')}.") from None
     pair.tokenizer.chat_template = template

@@ -13,11 +13,11 @@ from unicodedata import category
 
 PICTURES = {" ": "·", "\n": "↵", "\r": "␍", "\t": "⇥", "\x7f": "␡", "\u00a0": "⍽", "\u2028": "↵", "\u2029": "↵"}
 LINES = " \n\t"  # these stay themselves where text is read rather than inspected
-JOINERS = "\u200c\u200d\ufe0e\ufe0f"  # and these where it comes piece by piece: they act on the letters around them only
+JOINERS = "\u200c\u200d\ufe0e\ufe0f"  # and these where it comes piece by piece: they act on their neighbours only
 
 # controls, formats, halves of pairs, private use, and every kind of space
 _INKLESS = {"Cc", "Cf", "Cs", "Co", "Zs", "Zl", "Zp"}
-# of the other categories: Default_Ignorable_Code_Point, what is no character, and blanks that Unicode calls by other names
+# of the other categories: Default_Ignorable_Code_Point, what is no character, and blanks under other names
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
                     "\U000e0000-\U000e0fff\ufdd0-\ufdef\u2800\u2d7f\ufffc\U0001107f\U00013430-\U0001343f\U00016fe4\U0001bc9d\U0001d159]")
 

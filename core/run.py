@@ -38,7 +38,8 @@ def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
     from .events import TraceBuilder
     from .record import stream
 
-    events = stream(pair, ids if text is None else encode(pair, text, args.chat or bool(args.chat_template)), config, text)
+    chat = args.chat or bool(args.chat_template)
+    events = stream(pair, ids if text is None else encode(pair, text, chat), config, text)
     tell_cost(config)
     builder, failure, started, seconds = TraceBuilder(), None, time.perf_counter(), 0.0
     out = _Printer(terminal=sys.stdout.isatty())

@@ -29,7 +29,8 @@ def load_tokenizer(directory: Path):
     empty = _empty_tokens(directory)
     try:
         with quiet_transformers():  # what it says of its own ways comes before a sentence that is enough
-            tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False, **empty)
+            tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False,
+                                                      **empty)
         for name in empty:  # special_tokens_map.json is stronger than what is asked for
             setattr(tokenizer, name, None)
         return tokenizer
@@ -45,7 +46,8 @@ def _check_packages(directory: Path) -> None:
         return
     with open(path, "rb") as file:
         sentencepiece = file.read(1) == b"\n"  # a protocol buffer; the other kind is lines of text, Llama-3's own
-    kind, packages = ("SentencePiece", ("sentencepiece", "google.protobuf")) if sentencepiece else ("tiktoken", ("tiktoken",))
+    kind = "SentencePiece" if sentencepiece else "tiktoken"
+    packages = ("sentencepiece", "google.protobuf") if sentencepiece else ("tiktoken",)
     lacking = [name.replace("google.", "") for name in packages if not _installed(name)]
     if lacking:
         raise CheckpointError(f"The tokenizer in {directory} is a {kind} model without tokenizer.json; run pip install "

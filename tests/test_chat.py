@@ -1,4 +1,4 @@
-"""A prompt in a chat's words: those of the family's reference, whole, and one sentence where a template cannot say them."""
+"""A prompt in a chat's words: those of the family's reference, whole; one sentence where a template cannot say them."""
 
 from types import SimpleNamespace
 
@@ -59,7 +59,8 @@ def test_vicunas_words_over_several_turns():
     tokenizer = byte_fallback()
 
     def said(messages):
-        return tokenizer.apply_chat_template(messages, chat_template=FAMILIES["vicuna"], tokenize=False, add_generation_prompt=True)
+        return tokenizer.apply_chat_template(messages, chat_template=FAMILIES["vicuna"], tokenize=False,
+                                             add_generation_prompt=True)
 
     assert said(roles) == "<s>" + fastchat(turns)
     assert said([{"role": "system", "content": "Be brief."}, *roles[:1]]) == "<s>Be brief. USER: Hello! ASSISTANT:"
@@ -80,7 +81,8 @@ def test_the_families_that_pairs_speak_for_are_known():
 @pytest.mark.parametrize("text", ["how are you", "user", " a\n", " ", '{"a": \'b\'}'])
 def test_the_ids_are_the_templates_with_the_users_words_in_them(template, content, text):
     pair = pair_with(template)
-    want = pair.tokenizer.apply_chat_template([{"role": "user", "content": content(text)}], add_generation_prompt=True)["input_ids"]
+    want = pair.tokenizer.apply_chat_template([{"role": "user", "content": content(text)}],
+                                              add_generation_prompt=True)["input_ids"]
     assert encode(pair, text, chat=True) == want
     assert text.strip() in pair.tokenizer.decode(want)
 
@@ -94,8 +96,10 @@ def test_the_ids_are_the_templates_with_the_users_words_in_them(template, conten
     ("{% for k, v in messages[0].tools.items() %}{{ k }}{% endfor %}x", "no attribute 'tools'"),
     ("{{ raise_exception('A system message is needed') }}", "A system message is needed"),
     ("{% for m in messages %}", "endfor"), ("{% include 'x' %}", "loader"),
-    ("{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}", "RecursionError"), ("{{ messages.__class__.__mro__ }}", "unsafe"), ("{{ messages[5].content }}", "list object has no element 5"),
-    ({"rag": PLAIN, "tool_use": PLAIN}, "rag, tool_use and no default; choose one"), (None, "no chat template"), ({}, "no chat template")])
+    ("{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}", "RecursionError"), ("{{ messages.__class__.__mro__ }}", "unsafe"),
+    ("{{ messages[5].content }}", "list object has no element 5"),
+    ({"rag": PLAIN, "tool_use": PLAIN}, "rag, tool_use and no default; choose one"),
+    (None, "no chat template"), ({}, "no chat template")])
 def test_every_error_of_a_template_is_one_sentence(template, words):
     with pytest.raises(DecodeError) as caught:
         encode(pair_with(template), "user", chat=True)

@@ -1,4 +1,4 @@
-"""Every character without ink has a mark, in the tree, in the text and in the terminal, and nothing acts on a terminal."""
+"""Every character without ink has a mark, in tree, text and terminal, and nothing acts on a terminal."""
 
 import json
 from unicodedata import category

@@ -1,4 +1,4 @@
-"""A prompt reaches the tokenizer as it was given: from the command line, a file in any Unicode spelling, standard input."""
+"""A prompt reaches the tokenizer as it was given: typed, in a file of any Unicode spelling, on standard input."""
 
 import io
 import sys
