@@ -27,6 +27,7 @@ def flags() -> argparse.ArgumentParser:
                         help="a site that may put this page into a frame, such as https://example.org")
     parser.add_argument("--max-new-tokens-limit", type=int, metavar="N",
                         help="the longest run that the page decodes (2048; 512 where other machines may come in)")
+    parser.add_argument("--threads", type=int, help="of a CPU; one for small models, else all, unless this says so")
     parser.add_argument("--share", action="store_true", help="a public link through gradio's servers")
     return parser
 
@@ -57,8 +58,10 @@ def serve(args: argparse.Namespace, sweep) -> int:
     """Build the page and serve it until Ctrl-C. `sweep` keeps the temporary files few. Raises UserError."""
     from core.errors import UserError
     from core.pairs import named
+    from core.threads import choose
     from treeviz.machine import address_of, free_port, local_is_direct, no_proxies, taken
     from treeviz.space import host, hosted
+    choose(args.threads)
     named(args.pair)
     address = address_of(args.host or host())
     port = free_port(address, args.port)

@@ -21,9 +21,9 @@ from .linear import usual_form
 from .pair import Pair
 from .record import generate, stream
 from .records import is_text, records
+from .threads import threads_for, using
 
 KEYS = ("turns", "prompt", "instruction", "question", "text")  # the first that a record has is what its user says
-
 DEFAULT_PROMPTS = (
     "Why is the sky blue?",
     "Write a short story about a lighthouse keeper who finds a letter.",
@@ -72,7 +72,7 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
     ways = {"plain": _plain, "EAGLE-2": _unrecorded, "recorded": _recorded}
     if generate_too and config.greedy:
         ways["generate"] = _transformers
-    threads = f"{torch.get_num_threads()} threads" if pair.target.device.type == "cpu" else torch.cuda.get_device_name()
+    threads = f"{threads_for(pair.target.model)} threads" if pair.target.device.type == "cpu" else torch.cuda.get_device_name()
     yield (f"{pair.name}, {str(pair.target.dtype).removeprefix('torch.')} on {pair.target.device} ({threads}); top_k "
            f"{config.top_k}, depth {config.depth}, total_tokens {config.total_tokens}, temperature "
            f"{config.temperature:g}, up to {config.max_new_tokens} new tokens, {len(prompts)} prompts")
@@ -162,7 +162,7 @@ def _transformers(pair, ids, config):
     model, prompt = pair.target.model, torch.tensor([ids], device=pair.target.device)
     own, model.generation_config = model.generation_config, GenerationConfig()
     try:
-        with torch.inference_mode(), usual_form(model):
+        with torch.inference_mode(), usual_form(model), using(threads_for(model)):
             out = model.generate(
                 prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=config.max_new_tokens,
                 eos_token_id=[*pair.eos_ids, *config.stop_ids] or None, pad_token_id=0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from .config import DecodeConfig, candidate_count, round_cost
 from .errors import UserError
 from .ink import say
+from .threads import choose
 
 COSTLY = 10_000  # candidates of a round, above which it is said what they cost
 
@@ -27,6 +28,7 @@ def add_pair(command: argparse.ArgumentParser) -> None:
     group.add_argument("--target-embedding", action="store_true", help="the head reads the target's embedding, not its own")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16")
+    group.add_argument("--threads", type=int, help="of a CPU; one for small models, else all, unless this says so")
     group.add_argument("--device-map", choices=["auto"], help="spread a large target over GPUs (accelerate)")
     group.add_argument("--chat-template", type=os.path.expanduser, metavar="NAME-or-FILE",
                        help="wrap prompts in this template: one of the tokenizer's by name, vicuna, or a file of Jinja")
@@ -115,6 +117,7 @@ def pair_of(args: argparse.Namespace):
         raise UserError("--target and --draft go together; give both, or --pair.")
     if args.pair and args.target:
         raise UserError("Give either --pair or --target and --draft, not both.")
+    choose(args.threads)
     from . import checkpoint, pairs  # torch comes in here, after the flags have been read
     where = args.device, args.dtype
     more = {"device_map": args.device_map, "target_embedding": args.target_embedding}

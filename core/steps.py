@@ -16,6 +16,7 @@ from .errors import UserError
 from .linear import refresh
 from .memory import enough_memory, size
 from .pair import Pair
+from .threads import threads_for, using
 
 
 class DecodeError(UserError):
@@ -29,9 +30,11 @@ def stepwise(run: Callable) -> Callable:
     @functools.wraps(run)
     def steps(pair: Pair, prompt_ids: list[int], config: DecodeConfig, *rest, **more) -> Iterator:
         stages, copies = run(pair, prompt_ids, config, *rest, **more), None
+        threads = threads_for(pair.target.model)
         try:
             while True:
-                with memory_for(pair, prompt_ids, config), torch.autocast(pair.target.device.type, enabled=False):
+                with (using(threads), memory_for(pair, prompt_ids, config),
+                      torch.autocast(pair.target.device.type, enabled=False)):
                     if copies is None:
                         copies = refresh(pair.target.model, pair.head)
                     try:
