@@ -130,7 +130,12 @@ class Target:
 
 def pieces(prompt_ids: Tensor) -> tuple[Tensor, ...]:
     """A prompt [P] in equal pieces of at most PIECE tokens."""
-    return prompt_ids.chunk(-(-len(prompt_ids) // PIECE))
+    return prompt_ids.chunk(passes_of(len(prompt_ids)))
+
+
+def passes_of(tokens: int) -> int:
+    """The passes in which a prompt is read."""
+    return -(-tokens // PIECE)
 
 
 def _device_of(module: torch.nn.Module) -> torch.device:

@@ -181,6 +181,7 @@ class Engine:
         person waiting; {"error"}, a sentence, at the end; {} where nothing is new, so that the run may be closed."""
         from core import stream
         from core.chat import encode
+        from core.target import passes_of
 
         builder, watched = TraceBuilder(), self._pairs[request["pair"]]
         try:
@@ -188,7 +189,7 @@ class Engine:
             events = stream(watched.pair, ids, DecodeConfig.from_dict(request["config"]), request["prompt"])
             tokens = say("tokens", n=len(ids))
             yield {"note": say("reading", tokens=tokens)}
-            with closing(watched.look_up(events)) as heard:
+            with closing(watched.look_up(events, passes_of(len(ids)))) as heard:
                 for event in heard:
                     if event is None:
                         share = heard.share
@@ -222,9 +223,9 @@ class _Watched:
         if (reading := getattr(self._here, "reading", None)) is not None:
             reading.between()
 
-    def look_up(self, events: Iterator) -> Iterator:
+    def look_up(self, events: Iterator, passes: int = 1) -> Iterator:
         """A `Reading` of the events."""
-        return Reading(events, self._layers, self._here)
+        return Reading(events, self._layers * passes, self._here)
 
 
 class Reading:
