@@ -37,7 +37,8 @@ TV.telling = told => {
   return {hear, now: () => { if (waiting !== null) tell(); }, stop: () => clearTimeout(waiting)};
 };
 
-// Reads a run to its end; `told` hears all of its lines so far, as there are more.
+// Reads a run to its end; `told` hears all of its lines so far, as there are more. Of one that was whole when it was asked
+// for it hears once, so that the view opens it where a link says.
 TV.readRun = async (name, told, signal) => {
   const telling = TV.telling(told);
   signal.addEventListener('abort', telling.stop);
@@ -48,17 +49,17 @@ TV.readRun = async (name, told, signal) => {
     try {
       const answer = await fetch(address + lines, {signal});
       if (!answer.ok) throw Object.assign(new Error(answer.statusText), {gone: answer.status === 404});
-      const pieces = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      const grows = answer.headers.get('Treeviz-Run') === 'grows', pieces = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       for (let rest = ''; ;) {
         const {value, done} = await pieces.read();
-        if (done) { telling.now(); return; }
+        if (done) { if (!grows) told(text); telling.now(); return; }
         const end = value.lastIndexOf('\n') + 1;
         if (end) {
           const whole = rest + value.slice(0, end);
           text += whole; lines += whole.split('\n').length - 1;
           rest = '';
           tries = 0;
-          telling.hear(text);
+          if (grows) telling.hear(text);
         }
         rest += value.slice(end);
       }

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import islice
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -85,7 +86,8 @@ class Listeners:
 def lines_route(find: Callable[[str, str], Run | Iterator[str] | None]) -> Route:
     """`GET /treeviz/runs/{shelf}/{name}?from=N`: the page lines of a run from the N-th on, and what comes, until it ends.
 
-    find(shelf, name) gives a run, or the lines of one that is whole, or None.
+    find(shelf, name) gives a run, or the lines of one that is whole, or None. The header `Treeviz-Run` says whether it was
+    whole when it was asked for: then it is shown when all of it is there, at the place that a link names.
     """
 
     async def answer(request: Request) -> Response:
@@ -94,8 +96,9 @@ def lines_route(find: Callable[[str, str], Run | Iterator[str] | None]) -> Route
         run = await asyncio.to_thread(find, request.path_params["shelf"], request.path_params["name"])
         if run is None:
             return JSONResponse({"error": "This run is not kept here any more."}, 404)
-        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-        lines = _growing(run, start) if isinstance(run, Run) else run
+        grows = isinstance(run, Run) and not run.done
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Treeviz-Run": "grows" if grows else "whole"}
+        lines = _growing(run, start) if isinstance(run, Run) else islice(run, start, None)
         return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
 
     return Route("/treeviz/runs/{shelf}/{name:path}", answer)
