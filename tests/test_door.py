@@ -138,13 +138,16 @@ def sending(*sizes, pause=0.0):
 
 
 def test_a_body_has_bounds(monkeypatch):
-    monkeypatch.setattr(bodies, "LARGEST", 100)
+    monkeypatch.setattr(door, "LARGEST", 100)
+    monkeypatch.setattr(door, "ASKED", 10)
     monkeypatch.setattr(bodies, "PATIENCE", 0.05)
     assert through(Guests(), "/gradio_api/upload", sending(50, 50))[0] == 200
     assert through(Guests(), "/gradio_api/upload", sending(50, 51))[0] == 413
     assert through(Guests(), "/gradio_api/queue/join", sending(1, 1, pause=1))[0] == 408
-    monkeypatch.setattr(door, "LARGEST", 100)
-    assert through(Guests(), "/gradio_api/queue/join", content_length="101")[0] == 413
+    assert through(Guests(), "/gradio_api/queue/join", sending(5, 5))[0] == 200
+    assert through(Guests(), "/gradio_api/queue/join", sending(5, 6))[0] == 413
+    assert through(Guests(), "/gradio_api/queue/join", content_length="11")[0] == 413
+    assert through(Guests(), "/gradio_api/upload", content_length="101")[0] == 413
 
 
 def test_of_a_flood_whoever_sent_the_most_makes_room(monkeypatch):
@@ -152,7 +155,7 @@ def test_of_a_flood_whoever_sent_the_most_makes_room(monkeypatch):
     together, ended = bodies.Bodies(), []
 
     async def send(name, *sizes):
-        read, forget = together.bounded(sending(*sizes, pause=0.01))
+        read, forget = together.bounded(sending(*sizes, pause=0.01), 100)
         try:
             while (await read())["more_body"]:
                 pass
@@ -223,6 +226,26 @@ def test_posts_of_other_origins_are_refused(app):
     "/gradio_api/queue/status", "/gradio_api/mcp/", "/gradio_api/profiling/summary", "/gradio_api/custom_component/a/client/b/c.js"])
 def test_what_the_page_does_not_need_is_shut(app, path):
     assert app.ask(path)[0] == app.ask(path, {})[0] == 404
+
+
+def test_what_is_no_upload_is_short(app):
+    """A request is read as JSON: 60 MiB of empty lists were 4 GiB, and everybody else waited for a minute."""
+    body = b'{"data": [' + b"[]," * 100_000 + b'[]], "fn_index": 0, "session_hash": "a"}'
+    assert app.ask("/gradio_api/queue/join", body)[::2] == (413, "This is longer than 256 KiB; send less.")
+    assert app.ask("/gradio_api/call/decode", body)[0] == app.ask("/gradio_api/cancel", body)[0] == 413
+
+
+def test_the_progress_of_an_upload_is_not_kept(app):
+    """Gradio forgets none that was ever named."""
+    assert app.ask("/gradio_api/upload_progress?upload_id=x")[0] == 404
+    scope, heard = {"type": "http", "method": "POST", "path": "/gradio_api/upload", "query_string": b"upload_id=x",
+                    "headers": [(b"host", b"localhost")]}, []
+
+    async def inside(scope, *_):
+        heard.append(scope["query_string"])
+
+    asyncio.run(Door(inside, Guests())(scope, None, None))
+    assert heard == [b""]
 
 
 def test_a_websocket_is_refused(app):

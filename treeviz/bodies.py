@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-LARGEST = 65 << 20    # bytes; the page takes files of 64 MiB, and what is around them is less than one
+LARGEST = 65 << 20    # bytes of an upload; the page takes files of 64 MiB, and what is around them is less than one
+ASKED = 256 << 10     # of any other request: it is read as JSON, which takes a hundred times as much memory, while all wait
 TOGETHER = 256 << 20
 PATIENCE = 30         # seconds that a sender may pause
 
@@ -22,9 +23,12 @@ class Refused(Exception):
         self.status = status
 
 
-TOO_LONG = f"This is longer than {LARGEST >> 20} MiB; send less."
 TOO_MUCH = "Too much is being sent to this page at once; try again in a moment."
 TOO_SLOW = f"Nothing came for {PATIENCE} seconds; send it again."
+
+
+def too_long(most: int) -> str:
+    return f"This is longer than {f'{most >> 20} MiB' if most >> 20 else f'{most >> 10} KiB'}; send less."
 
 
 class Bodies:
@@ -32,7 +36,8 @@ class Bodies:
         self._coming: dict[object, int] = {}  # bytes of every request that is being answered
         self._cut: set[object] = set()        # those that make room, as soon as they send more
 
-    def bounded(self, receive: Callable[[], Awaitable[dict]]) -> tuple[Callable[[], Awaitable[dict]], Callable[[], None]]:
+    def bounded(self, receive: Callable[[], Awaitable[dict]],
+                most: int) -> tuple[Callable[[], Awaitable[dict]], Callable[[], None]]:
         """`receive` with the bounds, and what forgets the request again. `receive` raises Refused."""
         mine, whole = object(), False
 
@@ -45,7 +50,7 @@ class Bodies:
             except TimeoutError:
                 raise Refused(408, TOO_SLOW) from None
             whole = not message.get("more_body", False)
-            self._add(mine, len(message.get("body", b"")))
+            self._add(mine, len(message.get("body", b"")), most)
             return message
 
         def forget() -> None:
@@ -54,10 +59,10 @@ class Bodies:
 
         return read, forget
 
-    def _add(self, mine: object, size: int) -> None:
+    def _add(self, mine: object, size: int, most: int) -> None:
         self._coming[mine] = self._coming.get(mine, 0) + size
-        if self._coming[mine] > LARGEST:
-            raise Refused(413, TOO_LONG)
+        if self._coming[mine] > most:
+            raise Refused(413, too_long(most))
         if sum(self._coming.values()) > TOGETHER:
             self._cut.add(max(self._coming, key=self._coming.get))
         if mine in self._cut:

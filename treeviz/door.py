@@ -22,16 +22,16 @@ from starlette.middleware import Middleware
 
 from core.errors import UserError
 
-from .bodies import LARGEST, TOO_LONG, Bodies, Refused
+from .bodies import ASKED, LARGEST, Bodies, Refused, too_long
 from .space import hosted
 
 HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+?)\.?(?::(\d{1,5}))?", re.ASCII)
 FRAME = re.compile(r"https?://[\w.*-]+(:\d{1,5})?|\*", re.ASCII)
 SPACES = ("https://huggingface.co", "https://*.huggingface.co")  # who frames a Space
 # All that the page, its API and gradio's clients ask for. Gradio has more: monitoring, a schema of everything, an editor,
-# reloading, recording, fetching of files.
+# reloading, recording, fetching of files, the progress of uploads (of which it forgets none that was ever asked for).
 OPEN = re.compile(r"/|/treeviz/runs/[^/]+/.+|/(config|theme\.css|favicon\.ico|robots\.txt|manifest\.json)/?|/(assets|static|svelte)/.+"
-                  r"|/gradio_api/(info|app_id|cancel|reset|upload|upload_progress|startup-events|theme\.css|login_check)/?"
+                  r"|/gradio_api/(info|app_id|cancel|reset|upload|startup-events|theme\.css|login_check)/?"
                   r"|/gradio_api/queue/(join|data)|/gradio_api/heartbeat/[^/]+|/gradio_api/(run|call|call/v2)/[^/]+(/[^/]*)?")
 
 
@@ -153,7 +153,7 @@ class Door:
         refused = self.refusal(scope)
         if refused:
             return await _answer(answer, *refused)
-        read, forget = self.bodies.bounded(receive)
+        read, forget = self.bodies.bounded(receive, _most(scope))
         try:
             await self._let_in(scope, read, answer)
         except Exception as error:
@@ -166,11 +166,11 @@ class Door:
             forget()
 
     async def _let_in(self, scope, receive, send):
-        if not scope["path"].startswith("/gradio_api/upload") or scope["method"] != "POST":
+        if not _uploads(scope) or scope["method"] != "POST":
             return await self.app(scope, receive, send)
         await asyncio.to_thread(self.sweep)
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope | {"query_string": b""}, receive, send)  # without a name for its progress, which would stay
         finally:
             await asyncio.to_thread(self.sweep)
 
@@ -193,8 +193,8 @@ class Door:
         if not OPEN.fullmatch(scope["path"]):
             return 404, "There is nothing here."
         length = sent.get(b"content-length", ["0"])[0]
-        if length.isdecimal() and int(length) > LARGEST:
-            return 413, TOO_LONG
+        if length.isdecimal() and int(length) > _most(scope):
+            return 413, too_long(_most(scope))
         return None
 
     def _tell(self, origin: str) -> None:
@@ -204,6 +204,15 @@ class Door:
             self.told = True
             print(f"Requests of a page at {found[1][:100]} are refused; if it is this one behind a proxy, start it with "
                   f"--allow-host {found[1][:100]}.", file=sys.stderr, flush=True)
+
+
+def _uploads(scope) -> bool:
+    return scope["path"].rstrip("/") == "/gradio_api/upload"
+
+
+def _most(scope) -> int:
+    """Bytes that a request may bring."""
+    return LARGEST if _uploads(scope) else ASKED
 
 
 async def _answer(send, status: int, sentence: str) -> None:
