@@ -148,19 +148,30 @@ def test_lines_come_back_as_they_were_and_from_anywhere():
 
 def test_the_last_runs_are_kept_and_the_oldest_go(monkeypatch):
     runs = Runs()
-    first = runs.keep("x" * 1000 + "\n")
+    first = runs.keep("x" * 1000 + "\n", "1")
     monkeypatch.setattr(module, "KEPT", 3 * first.size)
-    others = [runs.keep(letter * 1000 + "\n") for letter in "yz"]
+    others = [runs.keep(letter * 1000 + "\n", "1") for letter in "yz"]
     assert all(runs.found(run.name) is run for run in (first, *others))
-    last = runs.keep("w" * 1000 + "\n")
+    last = runs.keep("w" * 1000 + "\n", "1")
     assert runs.found(first.name) is None and all(runs.found(run.name) is run for run in (*others, last))
     monkeypatch.setattr(module, "KEPT", 1)
-    large = runs.keep("v" * 1000 + "\n")
+    large = runs.keep("v" * 1000 + "\n", "1")
     assert runs.found(large.name) is large and runs.found(last.name) is None, "the newest one is always there"
     large.born -= module.KEPT_SECONDS
-    runs.keep("u\n")
+    runs.keep("u\n", "1")
     assert runs.found(large.name) is None
     assert runs.found("") is None and runs.found("live") is None
+
+
+def test_nobody_drives_out_what_others_keep(monkeypatch):
+    for name, most in (("KEPT_RUNS", 5), ("KEPT", 1000)):  # many small runs, then few large ones
+        runs, text = Runs(), "\n".join(map(str, range(10 if name == "KEPT_RUNS" else 40))) + "\n"
+        honest = [runs.keep("{}\n", address) for address in ("ann", "bob")]
+        monkeypatch.setattr(module, name, most)
+        flood = [runs.keep(text, "flood") for _ in range(9)]
+        assert all(runs.found(run.name) for run in honest), name
+        assert runs.found(flood[-1].name) and not runs.found(flood[0].name)
+        monkeypatch.undo()
 
 
 def test_a_decoding_run_is_found_by_its_name():

@@ -64,8 +64,6 @@ def test_a_file_that_breaks_the_viewer_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "page_lines", lambda *_: 1 / 0)
     with pytest.raises(TraceError, match=r"run\.jsonl cannot be shown"):
         gallery.lines_of_file(tmp_path / "run.jsonl")
-    with pytest.raises(TraceError, match=r"run\.jsonl cannot be shown"):
-        gallery.lines_of(tmp_path / "run.jsonl")
 
 
 def palette(css, start, end):

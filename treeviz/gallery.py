@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from core.ink import LINES, visible
@@ -55,14 +54,8 @@ def _told() -> dict[str, str]:
     return {name: " ".join(visible(text, LINES).split()) for name, text in said if isinstance(text, str) and text.strip()}
 
 
-@lru_cache(maxsize=16)
-def lines_of(path: Path, name: str = "") -> str:
-    """The page lines of a trace file. Raises TraceError, one sentence."""
-    return lines_of_file(path, name)
-
-
 def lines_of_file(path: str | Path, name: str = "") -> str:
-    """The same of a file that may change, so that nothing is remembered."""
+    """The page lines of a trace file. Raises TraceError, one sentence."""
     try:
         return page_lines(Trace.load(path), name)
     except TraceError:

@@ -24,6 +24,7 @@ from .narrate import LANGUAGES
 from .phrases import phrase, said_by, say
 from .runs import Runs
 from .shelf import Shelf
+from .space import visitor
 from .spoken import Spoken, Words
 from .view import message, message_view, trace_view
 from .wire import Listeners, lines_route
@@ -181,12 +182,12 @@ def _leave(runs: Runs):
 def _open_recorded(shelf: Shelf, runs: Runs, upload, choice, view, opened, hidden: dict) -> list:
     """A recorded run, chosen from the list, named by a link, or brought as a file."""
 
-    def load(file):
+    def load(request: gr.Request, file):
         """The page needs nothing of the file once it has been read, so it is gone then."""
         path = Path(file["path"] if file else "")
         yield gr.skip(), message("busy", say("opening")), gr.skip()
         try:
-            yield shelf.live(runs.keep(lines_of_file(path))), message("ok", say("opened")), None
+            yield shelf.live(runs.keep(lines_of_file(path), visitor(request))), message("ok", say("opened")), None
         except TraceError as error:
             yield gr.skip(), message("error", said_by(error, "error.trace")).replace(str(path), path.name), gr.skip()
         finally:

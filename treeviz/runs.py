@@ -82,6 +82,13 @@ class Run:
             yield zlib.decompress(packed).decode()
 
 
+def whole(lines: str, address: str = "") -> Run:
+    """A run that was decoded elsewhere."""
+    run = Run("", address, done=True)
+    run.add(lines)
+    return run
+
+
 class Runs:
     """The line for the one model, and the runs that were decoded last.
 
@@ -179,22 +186,29 @@ class Runs:
         with self._lock:
             return next((run for run in self._present() if run.name == name), self._kept.get(name))
 
-    def keep(self, lines: str) -> Run:
+    def keep(self, lines: str, address: str) -> Run:
         """A whole run that somebody brought."""
-        run = Run("", "", done=True)
-        run.add(lines)
+        run = whole(lines, address)
         with self._lock:
             self._keep(run)
         return run
 
     def _keep(self, run: Run) -> None:
+        """Of what is too much the oldest goes, of the address that keeps the most: nobody drives out what others have."""
         self._kept[run.name] = run
         long_ago = time.monotonic() - KEPT_SECONDS
-        for name in list(self._kept):
-            total = sum(kept.size for kept in self._kept.values())
-            if name == run.name or (total <= KEPT and len(self._kept) <= KEPT_RUNS and self._kept[name].born > long_ago):
-                break
-            del self._kept[name]
+        others = [kept for kept in self._kept.values() if kept is not run]
+        while others and (self._too_much() or others[0].born < long_ago):
+            held = Counter()
+            for kept in self._kept.values():
+                held[kept.address] += kept.size + KEPT // KEPT_RUNS  # many small ones are much, too
+            most = max(held, key=held.get)
+            gone = others[0] if others[0].born < long_ago else next((kept for kept in others if kept.address == most), others[0])
+            others.remove(gone)
+            del self._kept[gone.name]
+
+    def _too_much(self) -> bool:
+        return len(self._kept) > KEPT_RUNS or sum(kept.size for kept in self._kept.values()) > KEPT
 
 
 class Pace:

@@ -5,12 +5,18 @@ The page's value is a reference, `run:recorded/sky` or `run:live/<an unguessable
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 
 from core.trace import TraceError
 
-from .gallery import Recorded, lines_of
-from .runs import Run, Runs
+from .gallery import Recorded, lines_of_file
+from .runs import Run, Runs, whole
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, name: str) -> Run:
+    return whole(lines_of_file(path, name))
 
 
 class Shelf:
@@ -24,7 +30,7 @@ class Shelf:
         """The sentence of the run to open with: the first that can be read. Raises TraceError for one that is `wanted`."""
         for sentence, run in self.recorded.items():
             try:
-                lines_of(run.path, run.name)
+                _read(run.path, run.name)
                 return sentence
             except TraceError:
                 if wanted:
@@ -34,26 +40,25 @@ class Shelf:
     def pick(self, sentence: str) -> str:
         """The reference to a recorded run. Raises TraceError where it cannot be read."""
         run = self.recorded[sentence]
-        lines_of(run.path, run.name)
+        _read(run.path, run.name)
         return f"run:recorded/{run.name}"
 
     @staticmethod
     def live(run: Run) -> str:
         return f"run:live/{run.name}"
 
-    def find(self, shelf: str, name: str) -> Run | Iterator[str] | None:
+    def find(self, shelf: str, name: str) -> Run | None:
         """What stands behind the two parts of a reference, None where nothing does (any more)."""
         if shelf == "live":
             return self._runs.found(name)
         if shelf != "recorded" or name not in self._by_name:
             return None
         try:
-            lines = lines_of(self._by_name[name].path, name)
+            return _read(self._by_name[name].path, name)
         except TraceError:
             return None
-        return (line + "\n" for line in lines.split("\n")[:-1])
 
     def lines(self, reference: str | None) -> str | None:
         """All the lines that a reference has now."""
         found = self.find(*str(reference).removeprefix("run:").split("/", 1)) if "/" in str(reference) else None
-        return None if found is None else "".join(found.lines() if isinstance(found, Run) else found)
+        return None if found is None else "".join(found.lines())

@@ -10,8 +10,7 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from itertools import islice
+from collections.abc import AsyncIterator, Callable
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -83,11 +82,11 @@ class Listeners:
                 del self._left[old]
 
 
-def lines_route(find: Callable[[str, str], Run | Iterator[str] | None]) -> Route:
+def lines_route(find: Callable[[str, str], Run | None]) -> Route:
     """`GET /treeviz/runs/{shelf}/{name}?from=N`: the page lines of a run from the N-th on, and what comes, until it ends.
 
-    find(shelf, name) gives a run, or the lines of one that is whole, or None. The header `Treeviz-Run` says whether it was
-    whole when it was asked for: then it is shown when all of it is there, at the place that a link names.
+    find(shelf, name) gives the run, or None. The header `Treeviz-Run` says whether it was whole when it was asked for: then
+    it is shown when all of it is there, at the place that a link names.
     """
 
     async def answer(request: Request) -> Response:
@@ -96,10 +95,8 @@ def lines_route(find: Callable[[str, str], Run | Iterator[str] | None]) -> Route
         run = await asyncio.to_thread(find, request.path_params["shelf"], request.path_params["name"])
         if run is None:
             return JSONResponse({"error": "This run is not kept here any more."}, 404)
-        grows = isinstance(run, Run) and not run.done
-        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Treeviz-Run": "grows" if grows else "whole"}
-        lines = _growing(run, start) if isinstance(run, Run) else islice(run, start, None)
-        return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Treeviz-Run": "whole" if run.done else "grows"}
+        return StreamingResponse(_growing(run, start), media_type="application/x-ndjson", headers=headers)
 
     return Route("/treeviz/runs/{shelf}/{name:path}", answer)
 
