@@ -8,19 +8,27 @@ heads that share a key are rows beside each other: a long past is never copied f
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers import AttentionInterface
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
-NAME = "treeviz_piece"
+NAME = "treeviz"  # as transformers knows `attend`
 
 
-def attend_piece(module, query: Tensor, key: Tensor, value: Tensor, *_, scaling: float | None = None, **__):
+def attend(module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **how):
+    """transformers' own attention, but for a piece: that is what comes with a mask of one place for all the keys. Nothing
+    is remembered between calls, so that runs in several threads may share a model."""
+    if mask is not None and mask.shape[-1] == 1 < key.shape[2]:
+        return attend_piece(module, query, key, value, **how)
+    return sdpa_attention_forward(module, query, key, value, mask, **how)
+
+
+def attend_piece(module, query: Tensor, key: Tensor, value: Tensor, scaling: float | None = None, **__):
     """As transformers asks for it: query [1, heads, rows, dim], key and value [1, kv_heads, before + rows, dim]
     -> [1, rows, heads, dim], and no weights."""
     _, heads, rows, dim = query.shape
@@ -48,14 +56,5 @@ def can_attend() -> bool:
     return torch.allclose(ours, F.scaled_dot_product_attention(query, key, key, mask, enable_gqa=True), atol=1e-5)
 
 
-@contextlib.contextmanager
-def by_pieces(config) -> Iterator[None]:
-    """The attention of a model with this config is `attend_piece`, until the end of the block."""
-    before, config._attn_implementation = config._attn_implementation, NAME
-    try:
-        yield
-    finally:
-        config._attn_implementation = before
-
-
-AttentionInterface.register(NAME, attend_piece)
+AttentionInterface.register(NAME, attend)
+AttentionMaskInterface.register(NAME, sdpa_mask)

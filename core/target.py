@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .attention import by_pieces, can_attend
+from .attention import NAME, can_attend
 from .cache import KVCache, cache_argument
 from .rope import context_of, placed, without_memory
 from .tree import Tree
@@ -30,6 +30,8 @@ class Target:
         self.dtype = model.lm_head.weight.dtype
         self.device = _device_of(model.model.embed_tokens)
         self._cache_argument = cache_argument(model.model.forward)
+        if config._attn_implementation == "sdpa":
+            config._attn_implementation = NAME  # the same, but for pieces of a long prompt
         model.model.rotary_emb = self._rotary = without_memory(model.model.rotary_emb)
 
     def new_cache(self, capacity: int) -> KVCache:
@@ -53,11 +55,12 @@ class Target:
         """Hidden states after the final norm: what the lm_head sees, and the features that the head reads.
 
         token_ids, position_ids [rows]; mask [rows, rows] bool among the new rows, the committed ones are always
-        visible, or None inside `by_pieces`; prompt: how long the text is of which these rows are a part, where they are a part of the prompt
+        visible, or None for a piece (`attention.py`); prompt: how long the text is of which these rows are a part, where they
+        are a part of the prompt
         -> [rows, hidden_size]
         """
         rows = len(token_ids)
-        visible = torch.ones(1, 1, dtype=torch.bool)  # nobody looks at it
+        visible = torch.ones(1, 1, dtype=torch.bool)  # tells a piece
         if mask is not None:
             visible = torch.ones(rows, cache.length + rows, dtype=torch.bool)
             visible[:, cache.length :] = mask
@@ -85,12 +88,10 @@ class Target:
         prompt: the length of the whole prompt, where these are a piece of it.
         """
         rows, before = len(token_ids), cache.length
-        positions = torch.arange(before, before + rows)
-        if before and rows > 1 and self.dtype is torch.float32 and self.device.type == "cpu" and can_attend():
-            with by_pieces(self.model.config):
-                features = self.forward(token_ids, positions, None, cache, prompt)
-        else:
-            features = self.forward(token_ids, positions, torch.ones(rows, rows, dtype=torch.bool).tril(), cache, prompt)
+        piece = (before and rows > 1 and self.dtype is torch.float32 and self.device.type == "cpu"
+                 and self.model.config._attn_implementation == NAME and can_attend())
+        mask = None if piece else torch.ones(rows, rows, dtype=torch.bool).tril()
+        features = self.forward(token_ids, torch.arange(before, before + rows), mask, cache, prompt)
         cache.commit(rows)
         return features
 
