@@ -1,5 +1,7 @@
 """A long prompt is read in pieces, by the target and by the head, and gives what one pass over it gives."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from pair_maker import make_head
@@ -89,3 +91,13 @@ def test_every_piece_is_turned_as_the_whole_prompt_is(kind, tmp_path, monkeypatc
     monkeypatch.setattr(target, "PIECE", 16)
     for length in (38, 90):  # across the border with the first tokens, and far beyond it
         assert decode(pair, prompt_of(length), CONFIG).output.token_ids == truth(folder, prompt_of(length), 12)
+
+
+def test_threads_may_share_a_pair(random_pair, monkeypatch):
+    """While one reads a long prompt in pieces, another verifies a tree with the same layers."""
+    monkeypatch.setattr(target, "PIECE", 8)
+    prompts = [PROMPT, PROMPT[:5], PROMPT[:29], PROMPT[:3]]
+    alone = [recompute(random_pair, prompt, 12) for prompt in prompts]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda prompt: generate(random_pair, prompt, CONFIG), prompts * 6))
+    assert together == alone * 6
