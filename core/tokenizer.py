@@ -1,7 +1,7 @@
 """A checkpoint's tokenizer in: transformers' own, where it can be had, or one sentence that says why not.
 
 What transformers leaves to whoever wrote the files is looked at first: a SentencePiece model wants packages of its
-own, and special tokens that are the empty text are none.
+own, and special tokens that are the empty text are none. And tokenizer.json is what it says, whatever class is named beside it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from transformers import AutoTokenizer
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from .files import CheckpointError, quiet_transformers, read_json, reason, refuse_stand_in
 
@@ -33,10 +34,24 @@ def load_tokenizer(directory: Path):
                                                       **empty)
         for name in empty:  # special_tokens_map.json is stronger than what is asked for
             setattr(tokenizer, name, None)
+        if type(tokenizer) is not PreTrainedTokenizerFast and isinstance(tokenizer, PreTrainedTokenizerFast):
+            _take_as_written(tokenizer, directory / "tokenizer.json")
         return tokenizer
     except Exception as error:  # tokenizers raises bare Exceptions
         raise CheckpointError(f"The tokenizer in {directory} cannot be loaded ({reason(error)}); copy the checkpoint "
                               "again, or move its tokenizer's files away and give --ids.") from None
+
+
+def _take_as_written(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
+    """transformers 5 builds some classes (LlamaTokenizer, GPT2Tokenizer) anew from the vocabulary alone, in the way that is
+    usual for them: spaces, digits and what follows a special token may get other ids than the file gives."""
+    if path.exists():
+        written, built = Tokenizer.from_file(str(path)), tokenizer.backend_tokenizer
+        known = written.get_added_tokens_decoder().values()
+        added = built.get_added_tokens_decoder()  # some may be named in tokenizer_config.json only
+        written.add_tokens([added[i] for i in sorted(added) if all(added[i].content != token.content for token in known)])
+        written.post_processor = built.post_processor  # knows of add_bos_token
+        tokenizer._tokenizer = written
 
 
 def _check_packages(directory: Path) -> None:
