@@ -68,6 +68,7 @@ def serve(args: argparse.Namespace, sweep) -> int:
     local_is_direct(address)
     with no_proxies():
         from treeviz.choices import LONGEST_RUN, Source
+        from treeviz.connections import bound_connections
         from treeviz.door import behind_door, guests, listens_here
         from treeviz.page import Options, build_page
     private = listens_here(address)
@@ -83,6 +84,7 @@ def serve(args: argparse.Namespace, sweep) -> int:
                                            **settings)
     except OSError:  # it was free a moment ago
         raise UserError(taken(address, port)) from None
+    bound_connections(demo.server)
     demo.block_thread()
     return 0
 
