@@ -10,7 +10,7 @@ TV.mount = (element, props, watch, trigger) => {
     reading = null;
     if (typeof value !== 'string' || !value.startsWith('run:')) { view.read(value); return; }
     reading = new AbortController();
-    TV.readRun(value.slice(4), text => view.read(text), reading.signal).catch(error => {
+    TV.readRun(value.slice(4), (text, how) => view.read(text, how !== 'comes'), reading.signal).catch(error => {
       if (error.name !== 'AbortError') view.toast(view.t(error.gone ? 'runGone' : 'runLost'));
     });
   };
@@ -37,10 +37,11 @@ TV.telling = told => {
   return {hear, now: () => { if (waiting !== null) tell(); }, stop: () => clearTimeout(waiting)};
 };
 
-// Reads a run to its end; `told` hears all of its lines so far, as there are more. Of one that was whole when it was asked
-// for it hears once, so that the view opens it where a link says.
+// Reads a run to its end; `told` hears all of its lines so far, as there are more, and how the server says to show it. Of one
+// that is there it hears once, so that the view opens it where a link says.
 TV.readRun = async (name, told, signal) => {
-  const telling = TV.telling(told);
+  let how = 'here';
+  const telling = TV.telling(text => told(text, how));
   signal.addEventListener('abort', telling.stop);
   const root = (globalThis.gradio_config?.root ?? '').replace(/\/$/, '');
   const address = `${root}/treeviz/runs/${name.split('/').map(encodeURIComponent).join('/')}?from=`;
@@ -49,17 +50,18 @@ TV.readRun = async (name, told, signal) => {
     try {
       const answer = await fetch(address + lines, {signal});
       if (!answer.ok) throw Object.assign(new Error(answer.statusText), {gone: answer.status === 404});
-      const grows = answer.headers.get('Treeviz-Run') === 'grows', pieces = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      how = answer.headers.get('Treeviz-Run');
+      const pieces = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       for (let rest = ''; ;) {
         const {value, done} = await pieces.read();
-        if (done) { if (!grows) told(text); telling.now(); return; }
+        if (done) { telling.hear(text); telling.now(); return; }
         const end = value.lastIndexOf('\n') + 1;
         if (end) {
           const whole = rest + value.slice(0, end);
           text += whole; lines += whole.split('\n').length - 1;
           rest = '';
           tries = 0;
-          if (grows) telling.hear(text);
+          if (how !== 'here') telling.hear(text);
         }
         rest += value.slice(end);
       }

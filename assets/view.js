@@ -26,15 +26,16 @@ TV.View = class {
 
   // -- data in ---------------------------------------------------------------------------------------------------
 
-  read(text) {
-    const before = this.data.rounds, following = before > 0 && this.following(), what = this.data.read(text);
+  // `live`: what is not there yet is not decoded yet; else it has only not come yet.
+  read(text, live = true) {
+    const before = this.data.rounds, following = live && before > 0 && this.following(), what = this.data.read(text);
     if (what === 'same') return;
     const s = this.state;
     if (what === 'new') {
       Object.assign(s, {round: 0, frame: 0, pin: null, hover: null, playing: false});
       this.tree.touched = false; this.opened = false;
     }
-    const live = !this.data.footer;
+    live &&= !this.data.footer;
     if (this.data.rounds && !this.opened) {
       this.opened = true;
       const wanted = this.link.run, name = this.data.header.page.name;

@@ -161,8 +161,8 @@ def test_every_step_has_its_source():
 
 
 def test_recorded_runs_can_be_shown():
-    from treeviz.gallery import lines_of_file, recorded
+    from treeviz.gallery import lines_in, recorded
     runs = recorded()
     assert runs
     for run in runs:
-        assert isinstance(trace_of(lines_of_file(run.path, run.name)), Trace)
+        assert isinstance(trace_of("".join(lines_in(run.path, run.name))), Trace)

@@ -146,19 +146,36 @@ def test_lines_come_back_as_they_were_and_from_anywhere():
     assert run.count == 3 and list(run.lines()) == told and list(run.lines(2)) == told[2:] and list(run.lines(9)) == []
 
 
+def bring(runs, lines, address="1"):
+    with runs.brought(address) as run:
+        run.add(lines)
+    return run
+
+
+def test_what_somebody_brings_is_there_while_it_comes_and_gone_if_it_breaks_off():
+    runs = Runs()
+    with runs.brought("1") as run:
+        assert runs.found(run.name) is run and run.whole and not run.done
+    assert run.done
+    with pytest.raises(ZeroDivisionError), runs.brought("1") as broken:
+        broken.add("{}\n")
+        1 / 0  # noqa: B018
+    assert runs.found(broken.name) is None and broken.done
+
+
 def test_the_last_runs_are_kept_and_the_oldest_go(monkeypatch):
     runs = Runs()
-    first = runs.keep("x" * 1000 + "\n", "1")
+    first = bring(runs, "x" * 1000 + "\n")
     monkeypatch.setattr(module, "KEPT", 3 * first.size)
-    others = [runs.keep(letter * 1000 + "\n", "1") for letter in "yz"]
+    others = [bring(runs, letter * 1000 + "\n") for letter in "yz"]
     assert all(runs.found(run.name) is run for run in (first, *others))
-    last = runs.keep("w" * 1000 + "\n", "1")
+    last = bring(runs, "w" * 1000 + "\n")
     assert runs.found(first.name) is None and all(runs.found(run.name) is run for run in (*others, last))
     monkeypatch.setattr(module, "KEPT", 1)
-    large = runs.keep("v" * 1000 + "\n", "1")
+    large = bring(runs, "v" * 1000 + "\n")
     assert runs.found(large.name) is large and runs.found(last.name) is None, "the newest one is always there"
     large.born -= module.KEPT_SECONDS
-    runs.keep("u\n", "1")
+    bring(runs, "u\n")
     assert runs.found(large.name) is None
     assert runs.found("") is None and runs.found("live") is None
 
@@ -166,9 +183,9 @@ def test_the_last_runs_are_kept_and_the_oldest_go(monkeypatch):
 def test_nobody_drives_out_what_others_keep(monkeypatch):
     for name, most in (("KEPT_RUNS", 5), ("KEPT", 1000)):  # many small runs, then few large ones
         runs, text = Runs(), "\n".join(map(str, range(10 if name == "KEPT_RUNS" else 40))) + "\n"
-        honest = [runs.keep("{}\n", address) for address in ("ann", "bob")]
+        honest = [bring(runs, "{}\n", address) for address in ("ann", "bob")]
         monkeypatch.setattr(module, name, most)
-        flood = [runs.keep(text, "flood") for _ in range(9)]
+        flood = [bring(runs, text, "flood") for _ in range(9)]
         assert all(runs.found(run.name) for run in honest), name
         assert runs.found(flood[-1].name) and not runs.found(flood[0].name)
         monkeypatch.undo()

@@ -61,9 +61,9 @@ def test_a_file_that_breaks_the_viewer_is_one_sentence(tmp_path, monkeypatch):
     from tests.trace_maker import make_trace
     from treeviz import gallery
     make_trace(rounds=1).save(tmp_path / "run.jsonl")
-    monkeypatch.setattr(gallery, "page_lines", lambda *_: 1 / 0)
+    monkeypatch.setattr(gallery, "each_line", lambda *_: 1 / 0)
     with pytest.raises(TraceError, match=r"run\.jsonl cannot be shown"):
-        gallery.lines_of_file(tmp_path / "run.jsonl")
+        list(gallery.lines_in(tmp_path / "run.jsonl"))
 
 
 def palette(css, start, end):

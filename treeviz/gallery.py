@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.ink import LINES, visible
 from core.trace import Trace, TraceError
 
-from .lines import page_lines
+from .lines import each_line
 from .phrases import RECORDED, Said, refusal, say
 
 HOME = Path(__file__).resolve().parent.parent / "assets" / "traces"
@@ -54,10 +55,10 @@ def _told() -> dict[str, str]:
     return {name: " ".join(visible(text, LINES).split()) for name, text in said if isinstance(text, str) and text.strip()}
 
 
-def lines_of_file(path: str | Path, name: str = "") -> str:
-    """The page lines of a trace file. Raises TraceError, one sentence."""
+def lines_in(path: str | Path, name: str = "") -> Iterator[str]:
+    """The page lines of a trace file, one by one; all of it is checked before the first. Raises TraceError, one sentence."""
     try:
-        return page_lines(Trace.load(path), name)
+        yield from each_line(Trace.load(path), name)
     except TraceError:
         raise
     except Exception as error:  # whatever a stranger's file may do: the page goes on, and says so

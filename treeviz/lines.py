@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from codecs import getincrementaldecoder
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 from core.config import DecodeConfig
@@ -112,13 +113,18 @@ def _spelled(value: dict) -> str:
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot travel
 
 
+def each_line(trace: Trace, name: str = "") -> Iterator[str]:
+    """The lines of a whole trace as the page reads them, one by one: telling a long run takes seconds."""
+    page, (header, *lines, footer) = PageLines(name), trace.lines()
+    yield page.add(header)
+    for r, line in zip(trace.rounds, lines):  # already checked, and spelled: a long run is not read again
+        yield f'{line.rstrip()[:-1]},"page":{_spelled(page.round(r, trace.vocabulary))}}}\n'
+    yield page.add(footer)
+
+
 def page_lines(trace: Trace, name: str = "") -> str:
     """A whole trace as the string that the page reads."""
-    page, (header, *lines, footer) = PageLines(name), trace.lines()
-    said = [page.add(header)]
-    for r, line in zip(trace.rounds, lines):  # already checked, and spelled: a long run is not read again
-        said.append(f'{line.rstrip()[:-1]},"page":{_spelled(page.round(r, trace.vocabulary))}}}\n')
-    return "".join([*said, page.add(footer)])
+    return "".join(each_line(trace, name))
 
 
 def trace_of(lines: str) -> Trace:

@@ -17,7 +17,7 @@ from . import charts
 from .choices import Source
 from .decoding import wire_api, wire_form
 from .form import QUIET, Form, heading
-from .gallery import lines_of_file, recorded
+from .gallery import lines_in, recorded
 from .lines import trace_of
 from .live import Engine
 from .narrate import LANGUAGES
@@ -74,6 +74,7 @@ def _theme() -> gr.Theme:
 
 
 SESSIONS = 256  # visitors of whom gradio remembers what they see
+SHOWN = 9       # lines of a trace that somebody brought, after which it is shown
 LAUNCH = dict(ssr_mode=False, state_session_capacity=SESSIONS, max_file_size="64mb", run_history=False, enable_monitoring=False,
               mcp_server=False, footer_links=["api"], head=STYLE, theme=_theme())
 
@@ -185,9 +186,15 @@ def _open_recorded(shelf: Shelf, runs: Runs, upload, choice, view, opened, hidde
     def load(request: gr.Request, file):
         """The page needs nothing of the file once it has been read, so it is gone then."""
         path = Path(file["path"] if file else "")
-        yield gr.skip(), message("busy", say("opening")), gr.skip()
+        opening = message("busy", say("opening"))
+        yield gr.skip(), opening, gr.skip()
         try:
-            yield shelf.live(runs.keep(lines_of_file(path), visitor(request))), message("ok", say("opened")), None
+            with runs.brought(visitor(request)) as run:
+                for line in lines_in(path):
+                    run.add(line)
+                    if run.count == SHOWN:  # a long one can be looked at before all of it is told
+                        yield shelf.live(run), opening, None
+            yield shelf.live(run) if run.count < SHOWN else gr.skip(), message("ok", say("opened")), None
         except TraceError as error:
             yield gr.skip(), message("error", said_by(error, "error.trace")).replace(str(path), path.name), gr.skip()
         finally:

@@ -12,6 +12,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .phrases import Said, refusal, say
@@ -44,6 +45,7 @@ class Run:
     born: float = field(default_factory=time.monotonic)
     replaced: bool = False   # its own visitor has asked for another one
     done: bool = False
+    whole: bool = False      # it had ended before it came here
     size: int = 0
     _stop: threading.Event = field(default_factory=threading.Event)
     _lines: list[bytes] = field(default_factory=list)
@@ -156,7 +158,7 @@ class Runs:
             for address in set(self._served) - {run.address for run in self._waiting}:
                 if self._turns - self._served[address] > LINE:  # long ago enough to be nobody's concern
                     del self._served[address]
-            if run.count:
+            if run.count and (run.name in self._kept or not run.whole):
                 self._keep(run)
 
     def stop(self, session: str) -> None:
@@ -186,12 +188,20 @@ class Runs:
         with self._lock:
             return next((run for run in self._present() if run.name == name), self._kept.get(name))
 
-    def keep(self, lines: str, address: str) -> Run:
-        """A whole run that somebody brought."""
-        run = whole(lines, address)
+    @contextmanager
+    def brought(self, address: str) -> Iterator[Run]:
+        """A run that somebody brought, whole: its lines are added in the block."""
+        run = Run("", address, whole=True)
         with self._lock:
             self._keep(run)
-        return run
+        try:
+            yield run
+        except BaseException:
+            with self._lock:
+                self._kept.pop(run.name, None)
+            raise
+        finally:
+            self.finish(run)
 
     def _keep(self, run: Run) -> None:
         """Of what is too much the oldest goes, of the address that keeps the most: nobody drives out what others have."""

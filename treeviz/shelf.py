@@ -10,13 +10,13 @@ from pathlib import Path
 
 from core.trace import TraceError
 
-from .gallery import Recorded, lines_of_file
+from .gallery import Recorded, lines_in
 from .runs import Run, Runs, whole
 
 
 @lru_cache(maxsize=16)
 def _read(path: Path, name: str) -> Run:
-    return whole(lines_of_file(path, name))
+    return whole("".join(lines_in(path, name)))
 
 
 class Shelf:

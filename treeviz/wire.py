@@ -85,8 +85,9 @@ class Listeners:
 def lines_route(find: Callable[[str, str], Run | None]) -> Route:
     """`GET /treeviz/runs/{shelf}/{name}?from=N`: the page lines of a run from the N-th on, and what comes, until it ends.
 
-    find(shelf, name) gives the run, or None. The header `Treeviz-Run` says whether it was whole when it was asked for: then
-    it is shown when all of it is there, at the place that a link names.
+    find(shelf, name) gives the run, or None. The header `Treeviz-Run` says how it is to be
+    shown: "here", when all of it has come, at the place that a link names; "comes", from its beginning, for it takes a
+    while; "grows", as it is decoded.
     """
 
     async def answer(request: Request) -> Response:
@@ -95,7 +96,8 @@ def lines_route(find: Callable[[str, str], Run | None]) -> Route:
         run = await asyncio.to_thread(find, request.path_params["shelf"], request.path_params["name"])
         if run is None:
             return JSONResponse({"error": "This run is not kept here any more."}, 404)
-        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Treeviz-Run": "whole" if run.done else "grows"}
+        how = "here" if run.done else "comes" if run.whole else "grows"
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Treeviz-Run": how}
         return StreamingResponse(_growing(run, start), media_type="application/x-ndjson", headers=headers)
 
     return Route("/treeviz/runs/{shelf}/{name:path}", answer)
