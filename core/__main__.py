@@ -15,8 +15,9 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the program without a word while its modules load
 
 from .errors import PairWarning, UserError
-from .flags import add_pair, add_settings, add_training, config_of, pair_of, progress_line, tell_cost
+from .flags import add_pair, add_settings, add_training, clear_line, config_of, pair_of, progress_line, tell_cost
 from .ink import LINES, say, sentence, visible
+from .memory import enough_memory, of_a_command
 from .run import run_command
 from .show import counted, round_lines, summary_lines
 from .trace import Trace, TraceError
@@ -27,8 +28,11 @@ def main(argv: list[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show a token's text still shows the rest
     try:
-        with _notes():
-            return args.call(args)
+        with _notes(), enough_memory(of_a_command):
+            try:
+                return args.call(args)
+            finally:
+                clear_line()
     except UserError as error:
         print(f"error: {sentence(error)}", file=sys.stderr)
         return args.bad
@@ -148,7 +152,9 @@ def bench_command(args: argparse.Namespace) -> int:
     tell_cost(config)
     if len(prompts) > args.limit:
         print(f"The first {args.limit} of {len(prompts)} prompts are taken (--limit).", flush=True)
-    for line in bench(pair, config, prompts[: args.limit], chat=not args.no_chat, generate_too=not args.skip_generate):
+    for line in bench(pair, config, prompts[: args.limit], chat=not args.no_chat, generate_too=not args.skip_generate,
+                      progress=progress_line):
+        clear_line()
         say(line, flush=True)
     return 0
 

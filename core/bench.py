@@ -17,6 +17,7 @@ from .chat import encode
 from .config import DecodeConfig
 from .errors import UserError
 from .events import CacheCommitted, RunFinished
+from .fetch import Progress, silent
 from .linear import usual_form
 from .pair import Pair
 from .record import generate, stream
@@ -60,8 +61,9 @@ def _message(record: object) -> object:
     return f"{message}\n\n{more}" if is_text(message) and is_text(more) and more else message
 
 
-def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, generate_too: bool) -> Iterator[str]:
-    """Lines of a report, the running ones first."""
+def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, generate_too: bool,
+          progress: Progress = silent) -> Iterator[str]:
+    """Lines of a report, the running ones first; `progress` hears what is being measured."""
     chat = chat and bool(getattr(pair.tokenizer, "chat_template", None))
     prompts = [encode(pair, text, chat) for text in prompts]
     for number, ids in enumerate(prompts, start=1):  # before anything slow
@@ -77,14 +79,16 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
            f"{config.top_k}, depth {config.depth}, total_tokens {config.total_tokens}, temperature "
            f"{config.temperature:g}, up to {config.max_new_tokens} new tokens, {len(prompts)} prompts")
     short = DecodeConfig(**{**config.to_dict(), "max_new_tokens": 4})
-    for way in ways.values():  # the first call pays for allocations and kernel choices
+    for done, (name, way) in enumerate(ways.items()):  # the first call pays for allocations and kernel choices
+        progress(f"Warming up: {name}", done / len(ways))
         way(pair, prompts[0], short)
     spent = dict.fromkeys(ways, 0.0)
     count = dict.fromkeys(ways, 0)
     runs, differ = [], 0
     for number, ids in enumerate(prompts, start=1):
         outputs = {}
-        for name, way in ways.items():
+        for done, (name, way) in enumerate(ways.items()):
+            progress(f"Prompt {number} of {len(prompts)}: {name}", done / len(ways))
             _settle(pair)
             start = time.perf_counter()
             outputs[name], summary = way(pair, ids, config)

@@ -6,21 +6,24 @@ import torch
 
 from .config import DecodeConfig
 from .decoder import plain
+from .fetch import Progress, silent
 from .pair import Pair
 from .show import counted
 
 
-def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool = False) -> dict:
+def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool = False,
+          progress: Progress = silent) -> dict:
     """The `check` part of a trace for a run that emitted `token_ids`: token for token, and neither more nor fewer.
 
     Only two runs may hold less than plain decoding: one that was cancelled, and one whose next round had no room.
     Greedy runs only: two sampled runs differ by chance, what they share is a distribution, and tests compare that.
     """
-    found = _compare(pair, prompt_ids, config, token_ids, cancelled)
+    found = _compare(pair, prompt_ids, config, token_ids, cancelled, progress)
     return found | {"note": pair.remark(found["note"])}
 
 
-def _compare(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool) -> dict:
+def _compare(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool,
+             progress: Progress) -> dict:
     if not config.greedy:
         return {"lossless": None, "first_difference": None,
                 "note": "sampled: the distribution is the target's, one run cannot show it"}
@@ -28,8 +31,13 @@ def _compare(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids:
         return {"lossless": None, "first_difference": None, "note": "nothing was decoded"}
     # As in decoder.rounds: the last token emitted is a root that no cache holds yet
     no_room = len(prompt_ids) + len(token_ids) - 1 + config.positions > pair.target.context
+
+    def reading(read: int, total: int) -> None:
+        progress(f"Reading the prompt again, plainly: {read:,} of {total:,} tokens", read / (total + 1))
+
     compared = 0
-    for place, (logits, token) in enumerate(plain(pair, prompt_ids, config)):
+    for place, (logits, token) in enumerate(plain(pair, prompt_ids, config, reading=reading)):
+        progress(f"Comparing with plain decoding: {place:,} of {len(token_ids):,} tokens", place / (len(token_ids) + 1))
         if place == len(token_ids):
             if cancelled or no_room:
                 break

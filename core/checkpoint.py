@@ -15,12 +15,13 @@ from transformers import LlamaForCausalLM
 from transformers.utils import logging as transformers_logging
 
 from .errors import PairWarning
-from .files import CheckpointError, called, hub_id, quiet_transformers, read_json, reason
+from .files import CheckpointError, called, hub_id, quiet_transformers, read_json, reason, weight_files
 from .generation import rules_left_out, sentence
 from .head_files import check_head
 from .heads import load_head
 from .hub import find
 from .linear import speed_up
+from .memory import enough_memory, size
 from .pair import Pair
 from .target import Target
 from .target_files import account, target_config, target_notes, target_weights
@@ -46,15 +47,16 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
     target_config(find(target, "target", weights=False))  # and before gigabytes are: is it the right kind?
     check_head(find(draft, "head", weights=False))
     target_dir, draft_dir = find(target, "target"), find(draft, "head")
-    model = load_target(target_dir, device, dtype, device_map)
-    wrapped = Target(model)
-    head = load_head(draft_dir, wrapped, target_embedding)
-    home = model.lm_head.weight.device if model.lm_head.weight.device.type != "meta" else device  # beside the lm_head
-    head.to(device=home, dtype=dtype)
-    if head.embed is not model.model.embed_tokens:
-        head.embed.to(device=home, dtype=dtype)  # its own embedding is no registered part of it
-    speed_up(model)
-    speed_up(head)
+    with enough_memory(lambda wanted: _too_large(target_dir, draft_dir, device, wanted)):
+        model = load_target(target_dir, device, dtype, device_map)
+        wrapped = Target(model)
+        head = load_head(draft_dir, wrapped, target_embedding)
+        home = model.lm_head.weight.device if model.lm_head.weight.device.type != "meta" else device  # beside the lm_head
+        head.to(device=home, dtype=dtype)
+        if head.embed is not model.model.embed_tokens:
+            head.embed.to(device=home, dtype=dtype)  # its own embedding is no registered part of it
+        speed_up(model)
+        speed_up(head)
     left_out = rules_left_out(model)
     notes = (*target_notes(target_dir, model, wrapped.context), *(head.note,) * bool(head.note),
              *(sentence(left_out),) * bool(left_out))
@@ -66,6 +68,14 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
         eos_ids=_eos_ids(target_dir, model), target_source=target_source or _public_name(target),
         draft_source=draft_source or _public_name(draft), notes=notes, left_out=left_out,
     )
+
+
+def _too_large(target: Path, draft: Path, device: torch.device, wanted: str) -> CheckpointError:
+    """Memory ran out, and `wanted` is the size that could not be had, or ""."""
+    files = sum(path.stat().st_size for path in (*weight_files(target, "target"), *weight_files(draft, "head")))
+    return CheckpointError(f"The memory of {device} ran out while {called(target)} and its head were loaded: "
+                           + (wanted or f"their files hold {size(files)}")
+                           + "; close other programs, take a smaller pair, or bfloat16 as its dtype.")
 
 
 def _public_name(source: str | os.PathLike) -> str:

@@ -85,8 +85,8 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
 
     # The head sees one token further than its feature: beside the feature of token i it reads token i + 1. So what is
     # fresh for it is the prompt without its first token, and the root; in later rounds, the path and the next root.
-    # `features` has a row for each of them: the tokens of the prompt's last piece now, later the path's rows, old root
-    # first. Of the pieces before the last the head remembers all it will need.
+    # `features` has a row for each of them: the prompt's tokens now, later the path's rows, old root first. Of a prompt
+    # in pieces the head remembers all it will need, but for the last row.
     prompt, read = torch.tensor(prompt_ids), 0
     for piece in pieces(prompt):
         features = target.read(piece, cache, len(prompt))
@@ -101,6 +101,9 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     argmax = _finite_argmax(logits[None], "target", "in the prefill", pair)
     root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
     fresh = torch.cat([fresh, torch.tensor([root])])
+    if len(piece) < len(prompt):  # of the last piece too: a mask of its rows over a long prompt is large
+        drafter.remember(fresh[:-1], features[:-1])
+        fresh, features = fresh[-1:], features[-1:]
     yield Prefilled(tick.lap("prefill"))
 
     index = 0
@@ -167,10 +170,12 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
 
 @stepwise
 @torch.inference_mode()
-def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None) -> Iterator[tuple[Tensor, int]]:
+def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None,
+          reading: Callable[[int, int], object] = lambda read, total: None) -> Iterator[tuple[Tensor, int]]:
     """Plain decoding of the same target through the same code path: one token a pass, the same stopping rules.
 
-    Yields the logits [vocab] and the token that follows from them, as a pair.
+    Yields the logits [vocab] and the token that follows from them, as a pair; `reading` is called with how many tokens of
+    the prompt have been read, and of how many, after each piece.
     """
     check_input(pair, prompt_ids, config)
     chance = chance or Chance(config.seed)
@@ -179,6 +184,7 @@ def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chanc
     cache = pair.target.new_cache(limit)
     for piece in pieces(torch.tensor(prompt_ids)):
         features = pair.target.read(piece, cache, len(prompt_ids))
+        reading(cache.length, len(prompt_ids))
     logits = pair.target.logits(features[-1:])[0]
     while True:
         token = int(logits.argmax()) if config.greedy else chance.pick(_shaped(logits, config))

@@ -1,6 +1,6 @@
 """The events of a run, in the order they happen, and their fold into a `Trace`.
 
-RunStarted, (RoundStarted, LayerDrafted x (depth + 1), TreePruned, TreeVerified, PathAccepted, CacheCommitted)*,
+RunStarted, PromptRead*, (RoundStarted, LayerDrafted x (depth + 1), TreePruned, TreeVerified, PathAccepted, CacheCommitted)*,
 RunFinished. Events hold plain values, in the columns of the trace format, so that a listener needs no torch.
 `vocabulary` on an event holds the words of token ids that no earlier event has mentioned.
 """
@@ -26,6 +26,14 @@ class RunStarted:
     prompt: dict
     vocabulary: Words
     check: dict = field(default_factory=lambda: dict(NO_CHECK))  # what there is to say of it until it is compared
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRead:
+    """How many tokens of a long prompt have been read, of how many: told after each piece, in no trace."""
+
+    read: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,7 @@ class RunFinished:
     check: dict = field(default_factory=lambda: dict(NO_CHECK))
 
 
-Event = (RunStarted | RoundStarted | LayerDrafted | TreePruned | TreeVerified | PathAccepted | CacheCommitted
+Event = (RunStarted | PromptRead | RoundStarted | LayerDrafted | TreePruned | TreeVerified | PathAccepted | CacheCommitted
          | RunFinished)
 
 class TraceBuilder:

@@ -9,6 +9,7 @@ import pickle
 from pathlib import Path
 
 from .errors import UserError
+from .memory import ran_out
 
 POINTERS = (  # what a clone leaves in a file's place: its beginning, whose it is, what fetches the file
     (b"version https://git-lfs.github.com/spec/", "Git LFS", "git lfs pull"),
@@ -128,7 +129,10 @@ def quiet_transformers():
 
 
 def reason(error: Exception) -> str:
-    """Somebody else's error in a few words, to stand inside a sentence of ours."""
+    """Somebody else's error in a few words, to stand inside a sentence of ours. One of memory that ran out goes on as
+    what it is: no file is to blame."""
+    if ran_out(error):
+        raise error
     if isinstance(error, pickle.UnpicklingError):  # PyTorch's own text advises to run what the file holds
         return "not a plain file of tensors, or code instead of weights, which is not run"
     if isinstance(error, KeyError) and error.args and " " not in str(error.args[0]):

@@ -131,9 +131,24 @@ def pair_of(args: argparse.Namespace):
     return pair
 
 
+_standing = 0  # columns of the line on the terminal that tells how far something is
+
+
 def progress_line(message: str, fraction: float | None = None) -> None:
-    if fraction is None:
-        say(message, file=sys.stderr)
-    elif sys.stderr.isatty():
-        print("\r", end="", file=sys.stderr)
-        say(message, end="\n" if fraction >= 1 else "", file=sys.stderr, flush=True)
+    """A line on stderr for the person waiting. One that says how far something is (0..1) is for a terminal, where the next
+    takes its place, or `clear_line`; only that of a whole (1) stays."""
+    global _standing
+    if fraction is not None and not sys.stderr.isatty():
+        return
+    clear_line()
+    done = fraction is None or fraction >= 1
+    say(message, end="\n" if done else "", file=sys.stderr, flush=True)
+    _standing = 0 if done else len(message)
+
+
+def clear_line() -> None:
+    """Take away what `progress_line` left unfinished."""
+    global _standing
+    if _standing:
+        print("\r" + " " * _standing, end="\r", file=sys.stderr, flush=True)
+        _standing = 0

@@ -10,15 +10,15 @@ from .errors import UserError
 
 # PyTorch's allocators, CUDA and its libraries, C++, the system; each has words of its own and few have a type
 WORDS = re.compile(r"not enough memory|DefaultCPUAllocator|out of memory|bad_alloc|cannot allocate memory|can't allocate memory"
-                   r"|unable to allocate|ALLOC_FAILED", re.IGNORECASE)
+                   r"|unable to allocate|ALLOC_FAILED|failed to map segment|can't start new thread", re.IGNORECASE)
 SIZE = re.compile(r"allocate ([\d.]+) ?(bytes|[KMGT]i?B)")
 UNITS = {"b": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def ran_out(error: BaseException) -> bool:
-    """Is it memory that was missing? PyTorch's error of its own for a GPU is a RuntimeError with these words too."""
-    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or (
-        isinstance(error, RuntimeError | OSError) and bool(WORDS.search(str(error))))
+    """Is it memory that was missing? Few of those who miss it have a type of error for that: loaders, importers and
+    PyTorch say it in words. A sentence of ours has said all there is to say."""
+    return not isinstance(error, UserError) and (isinstance(error, MemoryError) or bool(WORDS.search(str(error))))
 
 
 def size(count: float) -> str:
@@ -42,4 +42,13 @@ def enough_memory(sentence: Callable[[str], UserError]) -> Iterator[None]:
         if not ran_out(error):
             raise
         said = sentence(wanted(error))
-    raise said  # outside the handler: an error's context would keep the failed work's tensors
+    try:
+        raise said
+    finally:
+        said.__context__ = None  # it would keep the failed work's tensors
+
+
+def of_a_command(wanted: str) -> UserError:
+    """For work that has no sentence of its own."""
+    return UserError("The memory ran out" + f" ({wanted})" * bool(wanted) + "; close other programs, or ask for less: a "
+                     "smaller file, a smaller model, or smaller numbers in the flags.")

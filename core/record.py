@@ -22,6 +22,7 @@ from .events import (
     Event,
     LayerDrafted,
     PathAccepted,
+    PromptRead,
     RoundStarted,
     RunFinished,
     RunStarted,
@@ -31,6 +32,7 @@ from .events import (
 )
 from .inputs import Prompt, ready
 from .pair import Pair
+from .steps import memory_for
 from .summary import NO_CHECK, summarise
 from .trace import Trace
 from .tree import Layer, Tree
@@ -63,10 +65,12 @@ def stream(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None, p
 def decode(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None, prompt: str | None = None) -> Trace:
     """Decode to the end and return the trace. Raises DecodeError; a run that breaks off raises DecodeInterrupted,
     which carries the trace so far."""
+    prompt_ids, config = ready(pair, prompt_ids, config, prompt)
     builder = TraceBuilder()
     try:
-        for event in stream(pair, prompt_ids, config, prompt):
-            builder.add(event)
+        with memory_for(pair, prompt_ids, config):
+            for event in stream(pair, prompt_ids, config, prompt):
+                builder.add(event)
     except DecodeError as error:
         if not builder.document:
             raise
@@ -100,6 +104,10 @@ class _Recorder:
         return self.pair.tokenizer.decode(self.prompt_ids, clean_up_tokenization_spaces=False)
 
     def events(self, stages: Iterator[decoder.Stage]) -> Iterator[Event]:
+        with memory_for(self.pair, self.prompt_ids, self.config):  # plain values take memory too
+            yield from self._events(stages)
+
+    def _events(self, stages: Iterator[decoder.Stage]) -> Iterator[Event]:
         new, prefill, layer = self.words.new, 0.0, 0
         unchecked = NO_CHECK | {"note": self.pair.remark(NO_CHECK["note"])}
         yield RunStarted(
@@ -112,6 +120,8 @@ class _Recorder:
         )
         for stage in stages:
             match stage:
+                case decoder.Reading():
+                    yield PromptRead(stage.read, stage.total)
                 case decoder.Prefilled():
                     prefill = stage.seconds
                 case decoder.Started():

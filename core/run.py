@@ -15,7 +15,7 @@ import time
 
 from .config import DecodeConfig
 from .errors import UserError
-from .flags import config_of, id_list, pair_of, tell_cost
+from .flags import clear_line, config_of, id_list, pair_of, progress_line, tell_cost
 from .ink import JOINERS, LINES, say, visible
 from .records import read_text
 from .show import summary_lines
@@ -37,23 +37,26 @@ def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
     from .check import check
     from .events import TraceBuilder
     from .record import stream
+    from .steps import memory_for
 
-    chat = args.chat or bool(args.chat_template)
-    events = stream(pair, ids if text is None else encode(pair, text, chat), config, text)
+    if text is not None:
+        ids = encode(pair, text, args.chat or bool(args.chat_template))
+    events = stream(pair, ids, config, text)
     tell_cost(config)
     builder, failure, started, seconds = TraceBuilder(), None, time.perf_counter(), 0.0
     out = _Printer(terminal=sys.stdout.isatty())
     with _lines_file(args.trace) as write:
         try:
-            for event in events:
-                with _uninterrupted():  # a round is in the trace whole or not at all
-                    write(builder.add(event))
-                out.show(event)
-            seconds = time.perf_counter() - started
-            out.end(builder.document["output"]["text"])
-            if args.check:
-                ids = builder.document["prompt"]["token_ids"]
-                builder.set_check(check(pair, ids, config, builder.document["output"]["token_ids"]))
+            with memory_for(pair, ids, config):
+                for event in events:
+                    with _uninterrupted():  # a round is in the trace whole or not at all
+                        write(builder.add(event))
+                    out.show(event)
+                seconds = time.perf_counter() - started
+                out.end(builder.document["output"]["text"])
+                if args.check:
+                    emitted = builder.document["output"]["token_ids"]
+                    builder.set_check(check(pair, ids, config, emitted, progress=progress_line))
         except (UserError, KeyboardInterrupt, BrokenPipeError) as error:  # what was decoded so far is kept
             failure = error
             seconds = seconds or time.perf_counter() - started
@@ -61,6 +64,7 @@ def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
                 raise
         finally:
             events.close()
+            clear_line()
         if "output" not in builder.document:
             with contextlib.suppress(UserError, KeyboardInterrupt), _uninterrupted():
                 write(builder.cancel())
@@ -102,9 +106,12 @@ class _Printer:
         self.colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def show(self, event) -> None:
-        from .events import CacheCommitted
+        from .events import CacheCommitted, PromptRead
+        if isinstance(event, PromptRead):
+            progress_line(f"Reading the prompt: {event.read:,} of {event.total:,} tokens", event.read / event.total)
         if not isinstance(event, CacheCommitted):
             return
+        clear_line()
         root, drafted = event.texts[0], "".join(event.texts[1:])  # the root is the target's own, the rest was drafted
         self.shown += root + drafted
         root, drafted = self._safe(root), self._safe(drafted)
@@ -112,6 +119,7 @@ class _Printer:
 
     def end(self, text: str) -> None:
         """What could only be shown once the run had ended."""
+        clear_line()
         print(self._safe(text[len(self.shown):]) if text.startswith(self.shown) else "")
 
     def _safe(self, text: str) -> str:

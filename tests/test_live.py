@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from core import target
 from core.errors import UserError
 from treeviz.choices import Source, request_of
 from treeviz.lines import trace_of
@@ -111,6 +112,31 @@ def test_a_long_prompt_says_how_far_it_is(engine):
     assert heard.is_set()
 
 
+def test_how_far_a_prompt_is_read_counts_over_all_its_pieces_and_stop_works_between_them(engine, monkeypatch):
+    monkeypatch.setattr(target, "PIECE", 16)
+    seen, reached, notes, going, stop = [], [], [], threading.Event(), threading.Event()
+
+    def wait():
+        going.clear()
+        assert going.wait(PATIENCE)
+        for _ in range(PATIENCE * 20 * stop.is_set()):  # until the run has heard of it
+            if engine._pairs["storybook"]._here.reading.stopped:
+                break
+            threading.Event().wait(0.05)
+
+    with hooked(layers(engine)[1], wait), hooked(layers(engine)[2], lambda: reached.append(1)):
+        for update in engine.run(ask("a story " * 31), stop.is_set):  # 63 tokens, four pieces
+            assert not update.lines
+            if "%" in update.note["en"] and notes[-1] == update.note and not going.is_set():  # said again: it stands
+                seen.append(update.note["en"].rpartition(": ")[2])
+                if len(seen) == 3:
+                    stop.set()
+                going.set()
+            notes.append(update.note)
+    count = len(layers(engine))
+    assert seen == [f"{(count * piece + 1) / (4 * count):.0%}." for piece in range(3)] and len(reached) == 2
+
+
 def test_a_run_that_nobody_hears_gives_no_trace(engine):
     with pytest.raises(UserError, match="Nobody listens"):
         engine.trace(ask(), lambda: True)
@@ -131,6 +157,23 @@ def test_a_failure_keeps_what_was_decoded_and_is_a_sentence(engine, capsys):
     assert trace_of(last).summary.rounds == 2 and "RuntimeError" in capsys.readouterr().err
     with pytest.raises(UserError, match="prompt is empty"):
         list(engine.run(ask(""), never))
+
+
+def test_memory_that_runs_out_keeps_what_was_decoded_without_a_traceback(engine, capfd):
+    passes = []
+
+    def fail():
+        passes.append(1)
+        if len(passes) == 4:
+            raise MemoryError
+
+    last = ""
+    with hooked(layers(engine)[0], fail), pytest.raises(UserError, match=r"memory of cpu ran out .*max_new_tokens [(]50[)]"):
+        for update in engine.run(ask(max_new_tokens=50), never):
+            last += update.lines
+    assert trace_of(last).summary.rounds == 2 and capfd.readouterr().err == ""
+    with hooked(layers(engine)[0], lambda: 1 / 0), pytest.raises(UserError, match="broke off"):
+        list(engine.run(ask(), never))
 
 
 def test_parts_are_plain_data(engine):

@@ -181,15 +181,17 @@ class Engine:
         person waiting; {"error"}, a sentence, at the end; {} where nothing is new, so that the run may be closed."""
         from core import stream
         from core.chat import encode
+        from core.steps import memory_for
         from core.target import passes_of
 
         builder, watched = TraceBuilder(), self._pairs[request["pair"]]
         try:
             ids = encode(watched.pair, request["prompt"], request["chat"])
-            events = stream(watched.pair, ids, DecodeConfig.from_dict(request["config"]), request["prompt"])
+            config = DecodeConfig.from_dict(request["config"])
+            events = stream(watched.pair, ids, config, request["prompt"])
             tokens = say("tokens", n=len(ids))
             yield {"note": say("reading", tokens=tokens)}
-            with closing(watched.look_up(events, passes_of(len(ids)))) as heard:
+            with memory_for(watched.pair, ids, config), closing(watched.look_up(events, passes_of(len(ids)))) as heard:
                 for event in heard:
                     if event is None:
                         share = heard.share
