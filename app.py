@@ -80,8 +80,7 @@ def serve(args: argparse.Namespace, sweep) -> int:
         if not hosted() and not private:
             print("Whoever reaches this machine can use this page: there is no password.", flush=True)
         with nullcontext() if args.share else no_proxies():
-            demo.queue(max_size=64).launch(server_name=address, server_port=port, share=args.share, prevent_thread_lock=True,
-                                           **settings)
+            demo.launch(server_name=address, server_port=port, share=args.share, prevent_thread_lock=True, **settings)
     except OSError:  # it was free a moment ago
         raise UserError(taken(address, port)) from None
     bound_connections(demo.server)

@@ -18,6 +18,7 @@ from .choices import Source
 from .decoding import wire_api, wire_form
 from .form import QUIET, Form, heading
 from .gallery import lines_in, recorded
+from .inbox import Inbox
 from .lines import trace_of
 from .live import Engine
 from .narrate import LANGUAGES
@@ -73,6 +74,7 @@ def _theme() -> gr.Theme:
                              font_mono=["ui-monospace", "DejaVu Sans Mono", "monospace"]).set(**names)
 
 
+EVENTS = 64     # that may wait in gradio's queue
 SESSIONS = 256  # visitors of whom gradio remembers what they see
 SHOWN = 9       # lines of a trace that somebody brought, after which it is shown
 LAUNCH = dict(ssr_mode=False, state_session_capacity=SESSIONS, max_file_size="64mb", run_history=False, enable_monitoring=False,
@@ -154,6 +156,7 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
             wire_api(form.engine, runs)
         for event in changed:  # of a live run its end, not each of its rounds
             event.then(None, None, None, js=REDRAW, **QUIET)
+    Inbox(demo.queue(max_size=EVENTS)._queue, listeners.silence)
     return demo, LAUNCH | {"app_kwargs": {"routes": [lines_route(shelf.find)], "middleware": [Middleware(listeners.around)]}}
 
 

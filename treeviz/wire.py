@@ -13,10 +13,12 @@ import time
 from collections.abc import AsyncIterator, Callable
 from urllib.parse import parse_qs
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from .inbox import NAME
 from .runs import Run
 
 LOOK = 0.2         # seconds between two looks for new lines
@@ -51,9 +53,17 @@ class Listeners:
             if name is None:
                 await app(scope, receive, send)
                 return
+            if len(name) > NAME:  # nobody's, and too long to be remembered
+                await JSONResponse({"error": "There is no such session."}, 404)(scope, receive, send)
+                return
             self._come(name)
             try:
                 await app(scope, receive, send)
+            except RuntimeError as error:
+                if not isinstance(error.__cause__, HTTPException):
+                    raise
+                # the stream has said already that there is no such session: no fault of ours, for the log
+                await send({"type": "http.response.body", "body": b""})
             finally:
                 self._go(name)
 
