@@ -27,12 +27,24 @@ class Target:
         config = model.config
         self.hidden_size, self.vocab_size = config.hidden_size, config.vocab_size
         self.layers, self.context = config.num_hidden_layers, context_of(config)
-        self.dtype = model.lm_head.weight.dtype
-        self.device = _device_of(model.model.embed_tokens)
         self._cache_argument = cache_argument(model.model.forward)
         if config._attn_implementation == "sdpa":
             config._attn_implementation = NAME  # the same, but for pieces of a long prompt
         model.model.rotary_emb = self._rotary = without_memory(model.model.rotary_emb)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What it computes in now: a loaded model may be moved and turned."""
+        return self.model.lm_head.weight.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return _device_of(self.model.model.embed_tokens)
+
+    @property
+    def attention(self) -> str:
+        """The name of the attention that the model is set to, in transformers' words."""
+        return self.model.config._attn_implementation
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for `capacity` rows, each layer's part where the layer lives."""
@@ -64,11 +76,13 @@ class Target:
         if mask is not None:
             visible = torch.ones(rows, cache.length + rows, dtype=torch.bool)
             visible[:, cache.length :] = mask
+        if self.attention == "eager":  # whoever looks at its weights: it adds what it is given
+            visible = torch.zeros(visible.shape, dtype=self.dtype).masked_fill(~visible, torch.finfo(self.dtype).min)
         output = self.model.model(
             input_ids=token_ids[None].to(self.device),
             position_ids=placed(self._rotary, position_ids, prompt).to(self.device),
             attention_mask=visible[None, None].to(self.device),
-            use_cache=True,
+            use_cache=True, return_dict=True,
             **{self._cache_argument: cache},
         )
         return output.last_hidden_state[0]
@@ -89,7 +103,7 @@ class Target:
         """
         rows, before = len(token_ids), cache.length
         piece = (before and rows > 1 and self.dtype is torch.float32 and self.device.type == "cpu"
-                 and self.model.config._attn_implementation == NAME and can_attend())
+                 and self.attention == NAME and can_attend())
         mask = None if piece else torch.ones(rows, rows, dtype=torch.bool).tril()
         features = self.forward(token_ids, torch.arange(before, before + rows), mask, cache, prompt)
         cache.commit(rows)
