@@ -102,7 +102,8 @@ def choose_device(device: str) -> torch.device:
 
 
 def choose_dtype(dtype: str, device: torch.device) -> torch.dtype:
-    """"auto" or one of float32, bfloat16, float16. Raises CheckpointError."""
+    """"auto" or one of float32, bfloat16, float16, PyTorch's own or by name. Raises CheckpointError."""
+    dtype = str(dtype).removeprefix("torch.")
     if dtype != "auto":
         if dtype not in DTYPES:
             raise CheckpointError(f'dtype "{dtype}" is unknown; use auto, {", ".join(DTYPES)}.')

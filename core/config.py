@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import reprlib
 from dataclasses import asdict, dataclass, fields
+from numbers import Integral, Real
 
 from .errors import UserError
 
@@ -59,8 +60,9 @@ class DecodeConfig:
     def __post_init__(self):
         for name in ("top_k", "depth", "total_tokens", "max_new_tokens", "sample_top_k", "seed", "draft_vocab"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
+            if isinstance(value, bool) or not isinstance(value, Integral):  # numpy's are, in whatever width
                 raise UserError(f"{name} is {brief(value)}; give a whole number.")
+            object.__setattr__(self, name, value := int(value))
             if value > MOST:
                 raise UserError(f"{name} is {brief(value)}; give {MOST} or less.")
         for name, least in (("top_k", 1), ("depth", 0), ("total_tokens", 1), ("max_new_tokens", 1),
@@ -85,7 +87,7 @@ class DecodeConfig:
         for name in ("temperature", "top_p"):
             value = getattr(self, name)
             try:
-                number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
+                number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
             except OverflowError:  # a whole number of hundreds of digits
                 number = math.inf
             if not math.isfinite(number):
@@ -97,9 +99,9 @@ class DecodeConfig:
             raise UserError(f"top_p is {self.top_p}; give a number above 0 and at most 1 (1 keeps every token).")
         stops = self.stop_ids
         if not isinstance(stops, (list, tuple)) or any(
-                isinstance(i, bool) or not isinstance(i, int) or not 0 <= i <= MOST for i in stops):
+                isinstance(i, bool) or not isinstance(i, Integral) or not 0 <= i <= MOST for i in stops):
             raise UserError(f"stop_ids is {brief(stops)}; give a list of token ids, whole numbers of 0 or more.")
-        object.__setattr__(self, "stop_ids", tuple(stops))
+        object.__setattr__(self, "stop_ids", tuple(map(int, stops)))
 
     @property
     def candidates(self) -> int:

@@ -33,6 +33,8 @@ def rules_left_out(model: PreTrainedModel) -> tuple[str, ...]:
             found.append(f"{name} {value}" if type(value) in (int, float) else name)
     if config.use_cache is False and isinstance(model.model.rotary_emb, RopeByLength):
         found.append("use_cache false")  # all rows anew each time, turned as the last one asks for
+    if config.cache_implementation == "quantized":  # the other kinds of caches hold the same numbers
+        found.append("cache_implementation quantized")
     return tuple(found)
 
 

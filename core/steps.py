@@ -6,6 +6,7 @@ PyTorch and of the model it shares with others is set for each step and put back
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator
 
@@ -25,15 +26,15 @@ class DecodeError(UserError):
 
 def stepwise(run: Callable) -> Callable:
     """Make a generator function (pair, prompt_ids, config, ...) work in steps: the laid-out weights are copies of the
-    weights that it started with, its numbers have the dtype that the pair was loaded in whatever `torch.autocast` is
-    around it, and memory that runs out is a DecodeError."""
+    weights that it started with, its numbers have the pair's dtype and devices whatever `torch.autocast` or default device
+    is around it, and memory that runs out is a DecodeError."""
     @functools.wraps(run)
     def steps(pair: Pair, prompt_ids: list[int], config: DecodeConfig, *rest, **more) -> Iterator:
         stages, copies = run(pair, prompt_ids, config, *rest, **more), None
         threads = threads_for(pair.target.model)
         try:
             while True:
-                with (using(threads), memory_for(pair, prompt_ids, config),
+                with (using(threads), memory_for(pair, prompt_ids, config), _new_tensors_on_cpu(),
                       torch.autocast(pair.target.device.type, enabled=False)):
                     if copies is None:
                         copies = refresh(pair.target.model, pair.head)
@@ -50,6 +51,11 @@ def stepwise(run: Callable) -> Callable:
         finally:
             stages.close()
     return steps
+
+
+def _new_tensors_on_cpu():
+    """Where a person has set another default; the context costs each call something, so only then."""
+    return contextlib.nullcontext() if torch.get_default_device().type == "cpu" else torch.device("cpu")
 
 
 def memory_for(pair: Pair, prompt_ids: list[int], config: DecodeConfig):

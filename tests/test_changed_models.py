@@ -7,7 +7,8 @@ import torch
 from pair_maker import make_head, make_target
 from test_weight_edits import CONFIG, PROMPT, generated
 
-from core import generate, load_pair, target
+from core import decode, generate, load_pair, target
+from core.check import check
 from core.checkpoint import CheckpointError
 from core.decoder import DecodeError
 
@@ -61,3 +62,16 @@ def test_a_model_that_reads_in_both_directions_is_no_target(folders):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"is_causal": False}))
     with pytest.raises(CheckpointError, match='"is_causal": false: a model that reads its text in both directions'):
         load_pair(*folders, device="cpu")
+
+
+def test_a_default_device_of_somebody_elses_changes_nothing(folders):
+    pair = load_pair(*folders, device="cpu")
+    usual = generated(pair.target.model)
+    with torch.device("meta"):  # as torch.set_default_device("cuda") on a machine that has one
+        trace = decode(pair, PROMPT, CONFIG)
+        checked = check(pair, PROMPT, CONFIG, trace.output.token_ids)
+    assert trace.output.token_ids == usual and checked["lossless"]
+
+
+def test_pytorchs_own_name_of_a_dtype_is_one(folders):
+    assert load_pair(*folders, device="cpu", dtype=torch.bfloat16).target.dtype is torch.bfloat16

@@ -140,3 +140,9 @@ def test_the_bench_measures_generate_without_the_rules(target, head):
     pair = loaded(target, head)
     assert _transformers(pair, PROMPT, SMALL)[0] == decode(pair, PROMPT, SMALL).output.token_ids
     assert pair.target.model.generation_config.num_beams == 4
+
+
+def test_a_cache_that_rounds_is_said(target, head):
+    """generate itself wants a package for it that few have."""
+    ask(target, cache_implementation="quantized")
+    assert loaded(target, head).left_out == ("cache_implementation quantized",)
