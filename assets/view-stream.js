@@ -111,8 +111,8 @@ TV.Stream = class {
       const at = Math.min(top, Math.max(scrollTop, low - clientHeight));
       if (at !== scrollTop) this.box.scrollTop = at;
     }
-    const m = this.view.model;
-    this.view.ref.gain.textContent = m ? m.page.gain[this.view.state.lang] : '';
+    const m = this.view.model, beyond = group ? group.querySelectorAll('.beyond').length : 0;
+    this.view.ref.gain.textContent = m ? m.page.gain[this.view.state.lang] + (beyond ? this.view.t('gainBeyond')(beyond) : '') : '';
   }
 
   focus(m, focus) {

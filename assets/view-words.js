@@ -64,7 +64,8 @@ TV.WORDS = {
     tooLarge: (name, size, most) => `${name} has ${size} MB and was not sent: a trace may have ${most} MB here. Pack it with gzip, or start the app with --trace.`,
     empty: 'No run is loaded. Decode a prompt, or open a trace.', waiting: 'The first round is on its way …',
     intro: ['One round of EAGLE-2, at the step where the target has its say. ', '→', ' goes on, ', '←', ' goes back, ', '?', ' lists the keys.'],
-    tree: 'Draft tree', beyond: 'accepted, but after the end of the output', bonusOf: 'the target’s own token',
+    tree: 'Draft tree', beyond: 'accepted, but after the end of the output',
+    gainBeyond: n => ` The output had its end before ${n === 1 ? 'the last of them' : `the last ${n}`}.`, bonusOf: 'the target’s own token',
     draftedOf: 'drafted and accepted', roundTip: (i, n) => `Round ${i}: ${n} accepted + 1 bonus`,
     wheel: 'Hold Ctrl to zoom with the wheel',
   },
@@ -117,7 +118,7 @@ TV.WORDS = {
     uploading: share => `正在上传轨迹：${share} %`, opening: () => '轨迹已上传，正在读取 …',
     tooLarge: (name, size, most) => `${name} 有 ${size} MB，没有发送：这里的轨迹最多 ${most} MB。请用 gzip 压缩，或用 --trace 启动程序打开它。`,
     empty: '还没有载入运行。解码一个提示，或打开一个轨迹文件。', intro: ['EAGLE-2 的一轮，停在目标模型表态的一步。', '→', ' 向前，', '←', ' 向后，', '?', ' 列出按键。'], waiting: '第一轮正在路上 …', tree: '草稿树',
-    beyond: '已接受，但在输出结束之后', bonusOf: '目标自己的词元', draftedOf: '起草并被接受',
+    beyond: '已接受，但在输出结束之后', gainBeyond: n => `输出在其最后 ${n} 个之前已经结束。`, bonusOf: '目标自己的词元', draftedOf: '起草并被接受',
     roundTip: (i, n) => `第 ${i} 轮：接受 ${n} 个 + 1 个奖励`, wheel: '按住 Ctrl 用滚轮缩放',
   },
 };

@@ -64,8 +64,8 @@ TV.zooming = {
   // How much of the box can be seen: the sentence stays over its lower end in a low window.
   inSight() {
     const box = this.box.getBoundingClientRect();
-    const covered = !this.stacked && box.top < innerHeight - 300;
     const say = this.view.ref.saycard.offsetHeight + 22;
+    const covered = !this.stacked && box.top < innerHeight - say - 100;
     return (covered ? Math.min(box.height, innerHeight - say - Math.max(0, box.top)) : box.height) - 24;
   },
 

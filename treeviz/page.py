@@ -52,6 +52,7 @@ STYLE = """<style>
 .gradio-container .tv-form .tv-knobs .head { position: relative; }
 .gradio-container .tv-form .tv-knobs .tab-like-container { position: absolute; top: -7px; right: 0; }
 .gradio-container footer { opacity: .6; }
+.gradio-container footer .divider:last-child { display: none; }  /* there is nothing after it to divide */
 .tv-chart .main-svg text:is(.gtitle, .xtitle, .ytitle, .legendtext, .xtick text, .ytick text) { fill: var(--body-text-color) !important; }
 .tv-chart .plotlyjsicon { display: none; }
 body.tv-present .tab-wrapper, body.tv-present .sidebar, body.tv-present footer { display: none; }

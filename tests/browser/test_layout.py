@@ -55,7 +55,7 @@ def test_dark_theme(visit):
     assert dark != light
 
 
-@pytest.mark.parametrize("width, height", [(1440, 1000), (1024, 900), (1000, 900), (880, 900)])
+@pytest.mark.parametrize("width, height", [(1440, 1000), (1280, 720), (1366, 650), (1024, 900), (1000, 900), (880, 900)])
 def test_the_accepted_path_stays_clear_of_the_sentence(visit, width, height):
     page = visit.open("#run=sky-small", width=width, height=height)
     page.wait_for_function("document.querySelector('.tv').treeviz.data.header.page.name === 'sky-small'")
@@ -63,6 +63,22 @@ def test_the_accepted_path_stays_clear_of_the_sentence(visit, width, height):
     for node in page.locator(".tv-tree .n.s-a, .tv-tree .n.s-b").all():
         box = node.bounding_box()
         assert box["y"] >= tree["y"] and box["y"] + box["height"] <= say["y"], node.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("width, height", [(1440, 900), (1280, 720), (1366, 650), (1024, 768)])
+def test_the_first_sentence_is_whole_below_its_introduction(visit, width, height):
+    page = visit.open(width=width, height=height)
+    assert page.is_visible(".tv-intro")
+    assert page.evaluate("(e => e.scrollHeight - e.clientHeight)(document.querySelector('.tv-say .inner'))") <= 0
+
+
+def test_what_came_after_the_end_of_the_output_is_not_said_to_be_written(visit):
+    page = visit.open("#run=sky-small&round=27")
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.header.page.name === 'sky-small'")
+    assert page.locator(".tv-stream .round.now .beyond").count() == 1
+    assert page.text_content(".tv-gain").endswith("The output had its end before the last of them.")
+    page.keyboard.press("[")
+    assert "had its end" not in page.text_content(".tv-gain")
 
 
 def test_on_a_phone_the_menu_stays_on_the_screen(visit):
