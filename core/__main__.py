@@ -49,7 +49,8 @@ def main(argv: list[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        super().error(visible(message, LINES))
+        """One sentence, as for any other bad input; the flags are a page, and that is asked for."""
+        self.exit(2, f"error: {visible(message, LINES)}; {self.prog} --help lists what there is.\n")
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from .linear import usual_form
 from .pair import Pair
 from .record import generate, stream
 from .records import is_text, records
+from .show import counted
 from .threads import threads_for, using
 
 KEYS = ("turns", "prompt", "instruction", "question", "text")  # the first that a record has is what its user says
@@ -77,7 +78,7 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
     threads = f"{threads_for(pair.target.model)} threads" if pair.target.device.type == "cpu" else torch.cuda.get_device_name()
     yield (f"{pair.name}, {str(pair.target.dtype).removeprefix('torch.')} on {pair.target.device} ({threads}); top_k "
            f"{config.top_k}, depth {config.depth}, total_tokens {config.total_tokens}, temperature "
-           f"{config.temperature:g}, up to {config.max_new_tokens} new tokens, {len(prompts)} prompts")
+           f"{config.temperature:g}, up to {config.max_new_tokens} new tokens, {counted(len(prompts), 'prompt')}")
     short = DecodeConfig(**{**config.to_dict(), "max_new_tokens": 4})
     for done, (name, way) in enumerate(ways.items()):  # the first call pays for allocations and kernel choices
         progress(f"Warming up: {name}", done / len(ways))

@@ -45,8 +45,8 @@ def add_settings(command: argparse.ArgumentParser) -> None:
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
     group.add_argument("--top-p", type=float, default=1.0, help="nucleus of the target's distribution (1)")
     group.add_argument("--sample-top-k", type=int, default=0, help="keep the target's k likeliest tokens (0: all)")
-    group.add_argument("--seed", type=int, default=0)
-    group.add_argument("--max-new-tokens", type=int, default=128)
+    group.add_argument("--seed", type=int, default=0, help="of the draws, where temperature is above 0 (0)")
+    group.add_argument("--max-new-tokens", type=int, default=128, help="when a run ends at the latest (128)")
     group.add_argument("--draft-vocab", type=int, help="draft among the N most frequent tokens only (0: all)")
     group.add_argument("--stop-ids", default="", help="token ids that end the output, like 2,13")
 

@@ -15,6 +15,21 @@ from core.__main__ import main
 talking = pytest.fixture(scope="module", name="talking")(talking_pair)
 
 
+@pytest.mark.parametrize("command, words", [
+    ([], "command"),
+    (["frob"], "'frob'"),
+    (["run"], "--prompt --prompt-file --ids"),
+    (["run", "--prompt", "x", "--top-k", "abc"], "invalid int value: 'abc'"),
+    (["train"], "--target, --out"),
+])
+def test_flags_that_do_not_parse_are_one_line_that_says_where_they_are_listed(command, words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    error = capsys.readouterr().err
+    assert ended.value.code == 2 and error.count("\n") == 1 and error.startswith("error: ") and words in error
+    assert "python -m core" in error and " --help lists what there is" in error
+
+
 @pytest.mark.parametrize("flags, words", [
     (["--total-tokens", "0"], ["total_tokens is 0", "give 1 or more"]),
     (["--total-tokens", "53"], ["total_tokens is 53", "only 52 candidates", "lower total_tokens to 52"]),
