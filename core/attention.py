@@ -21,8 +21,8 @@ NAME = "treeviz"  # as transformers knows `attend`
 
 
 def attend(module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **how):
-    """transformers' own attention, but for a piece: that is what comes with a mask of one place for all the keys. Nothing
-    is remembered between calls, so that runs in several threads may share a model."""
+    """transformers' own attention, but for a piece: that is what comes with a mask of one place for all the keys.
+    Nothing is remembered between calls, so that runs in several threads may share a model."""
     if mask is not None and mask.shape[-1] == 1 < key.shape[2]:
         return attend_piece(module, query, key, value, **how)
     return sdpa_attention_forward(module, query, key, value, mask, **how)

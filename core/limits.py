@@ -12,12 +12,12 @@ def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None
     """Raises DecodeError, one sentence, where the prompt and the settings do not fit the pair."""
     vocab, context = pair.target.vocab_size, pair.target.context
     if pair.target.attention not in (NAME, "sdpa", "eager"):
-        raise DecodeError(f"The attention of {pair.name} is set to {pair.target.attention}, which takes no mask of a tree; "
-                          "run pair.target.model.set_attn_implementation(\"sdpa\").")
+        raise DecodeError(f"The attention of {pair.name} is set to {pair.target.attention}, which takes no mask of a "
+                          "tree; run pair.target.model.set_attn_implementation(\"sdpa\").")
     ours, theirs = (str(dtype).removeprefix("torch.") for dtype in (pair.target.dtype, pair.head.fc.weight.dtype))
     if ours != theirs:
-        raise DecodeError(f"The target of {pair.name} is in {ours} and its head in {theirs}; turn both, pair.target.model and "
-                          "pair.head, or load the pair with that dtype.")
+        raise DecodeError(f"The target of {pair.name} is in {ours} and its head in {theirs}; turn both, pair.target.model "
+                          "and pair.head, or load the pair with that dtype.")
     if not prompt_ids:
         raise DecodeError("The prompt is empty; give at least one token.")
     for token in prompt_ids:

@@ -26,8 +26,8 @@ class DecodeError(UserError):
 
 def stepwise(run: Callable) -> Callable:
     """Make a generator function (pair, prompt_ids, config, ...) work in steps: the laid-out weights are copies of the
-    weights that it started with, its numbers have the pair's dtype and devices whatever `torch.autocast` or default device
-    is around it, and memory that runs out is a DecodeError."""
+    weights that it started with, its numbers have the pair's dtype and devices whatever `torch.autocast` or default
+    device is around it, and memory that runs out is a DecodeError."""
     @functools.wraps(run)
     def steps(pair: Pair, prompt_ids: list[int], config: DecodeConfig, *rest, **more) -> Iterator:
         stages, copies = run(pair, prompt_ids, config, *rest, **more), None

@@ -67,8 +67,8 @@ class Target:
         """Hidden states after the final norm: what the lm_head sees, and the features that the head reads.
 
         token_ids, position_ids [rows]; mask [rows, rows] bool among the new rows, the committed ones are always
-        visible, or None for a piece (`attention.py`); prompt: how long the text is of which these rows are a part, where they
-        are a part of the prompt
+        visible, or None for a piece (`attention.py`); prompt: how long the text is of which these rows are a part, where
+        they are a part of the prompt
         -> [rows, hidden_size]
         """
         rows = len(token_ids)

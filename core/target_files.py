@@ -71,8 +71,8 @@ def target_config(directory: Path) -> LlamaConfig:
         raise CheckpointError(f"{path} does not describe a Llama ({reason(error)}); mend that value in it.") from None
     _check_quantised(directory, raw.get("quantization_config"))
     if raw.get("is_causal") is False:
-        raise CheckpointError(f"{path} says \"is_causal\": false: a model that reads its text in both directions, as those "
-                              "that make embeddings of texts do, and writes none; give the language model.")
+        raise CheckpointError(f"{path} says \"is_causal\": false: a model that reads its text in both directions, as "
+                              "those that make embeddings of texts do, and writes none; give the language model.")
     return config
 
 

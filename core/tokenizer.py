@@ -1,7 +1,8 @@
 """A checkpoint's tokenizer in: transformers' own, where it can be had, or one sentence that says why not.
 
 What transformers leaves to whoever wrote the files is looked at first: a SentencePiece model wants packages of its
-own, and special tokens that are the empty text are none. And tokenizer.json is what it says, whatever class is named beside it.
+own, and special tokens that are the empty text are none. And tokenizer.json is what it says, whatever class is named
+beside it.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ def load_tokenizer(directory: Path):
 
 
 def _take_as_written(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
-    """transformers 5 builds some classes (LlamaTokenizer, GPT2Tokenizer) anew from the vocabulary alone, in the way that is
-    usual for them: spaces, digits and what follows a special token may get other ids than the file gives."""
+    """transformers 5 builds some classes (LlamaTokenizer, GPT2Tokenizer) anew from the vocabulary alone, in the way that
+    is usual for them: spaces, digits and what follows a special token may get other ids than the file gives."""
     if path.exists():
         written, built = Tokenizer.from_file(str(path)), tokenizer.backend_tokenizer
-        known = written.get_added_tokens_decoder().values()
+        known = {token.content for token in written.get_added_tokens_decoder().values()}
         added = built.get_added_tokens_decoder()  # some may be named in tokenizer_config.json only
-        written.add_tokens([added[i] for i in sorted(added) if all(added[i].content != token.content for token in known)])
+        written.add_tokens([added[i] for i in sorted(added) if added[i].content not in known])
         written.post_processor = built.post_processor  # knows of add_bos_token
         tokenizer._tokenizer = written
 

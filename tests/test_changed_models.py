@@ -33,7 +33,7 @@ def test_a_model_that_is_set_to_another_attention_writes_the_same(folders, monke
 def test_an_attention_without_such_masks_is_a_sentence(folders):
     pair = load_pair(*folders, device="cpu")
     pair.target.model.config._attn_implementation = "flex_attention"
-    with pytest.raises(DecodeError, match=r"flex_attention, which takes no mask of a tree; run pair\.target\.model\.set_attn"):
+    with pytest.raises(DecodeError, match=r"flex_attention, which takes no mask of a tree; run pair\.target\.model"):
         generate(pair, PROMPT, CONFIG)
 
 

@@ -20,13 +20,14 @@ def normalised():
 def spaced(scheme):
     tokenizer = byte_fallback().backend_tokenizer
     tokenizer.normalizer = None
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(prepend_scheme=scheme), decoders.Metaspace("▁", scheme)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme)
+    tokenizer.decoder = decoders.Metaspace("▁", scheme)
     return tokenizer
 
 
 def unigram():
-    words = [(w, -float(i)) for i, w in enumerate(["<unk>", "<s>", "</s>", "▁", *"thecaINSTx12[]/\n", "▁the", "▁cat", "the"])]
-    tokenizer = Tokenizer(models.Unigram(words, 0))
+    words = ["<unk>", "<s>", "</s>", "▁", *"thecaINSTx12[]/\n", "▁the", "▁cat", "the"]
+    tokenizer = Tokenizer(models.Unigram([(word, -float(i)) for i, word in enumerate(words)], 0))
     tokenizer.add_special_tokens(["<s>", "</s>"])
     tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
     return tokenizer
@@ -39,7 +40,7 @@ def digits_apart():
     written["model"]["merges"].append(["1", "2"])
     written["added_tokens"][-1]["id"] = 281
     tokenizer = Tokenizer.from_str(json.dumps(written))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(True), tokenizer.pre_tokenizer])
     return tokenizer
 
 
@@ -50,8 +51,8 @@ def lower_case():
 
 
 @pytest.mark.parametrize("kind", ["LlamaTokenizer", "LlamaTokenizerFast", "GPT2Tokenizer", "PreTrainedTokenizerFast", None])
-@pytest.mark.parametrize("make", [normalised, lambda: spaced("never"), lambda: spaced("always"), unigram, digits_apart, lower_case],
-                         ids=["normaliser", "never", "always", "unigram", "digits", "lower case"])
+@pytest.mark.parametrize("make", [normalised, lambda: spaced("never"), lambda: spaced("always"), unigram, digits_apart,
+                                  lower_case], ids=["normaliser", "never", "always", "unigram", "digits", "lower case"])
 def test_ids_and_text_are_those_of_the_file(tmp_path, make, kind):
     itself = make()
     itself.save(str(tmp_path / "tokenizer.json"))
@@ -72,7 +73,7 @@ def test_what_stands_beside_it_is_added(tmp_path):
     itself.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
     itself.save(str(tmp_path / "tokenizer.json"))
     size = itself.get_vocab_size()
-    pad = {"content": "<pad>", "lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": True}
+    pad = dict.fromkeys(("lstrip", "rstrip", "normalized", "single_word"), False) | {"content": "<pad>", "special": True}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({
         "tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>",
         "added_tokens_decoder": {str(size): pad}}))
