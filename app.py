@@ -8,8 +8,15 @@ from contextlib import nullcontext
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: nothing leaves this machine
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        """One sentence, as for any other bad input."""
+        from core.ink import LINES, visible
+        self.exit(2, f"{visible(message, LINES).rstrip('.')}; {self.prog} --help lists what there is.\n")
+
+
 def flags() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--port", type=int, help="default: the first free one from 7860")
     parser.add_argument("--host", help="localhost; 0.0.0.0 lets other machines in (a Space does)")
     parser.add_argument("--trace", type=os.path.expanduser, metavar="FILE", help="open with this trace")

@@ -180,7 +180,8 @@ def test_a_port_in_use(capsys, monkeypatch):
 @pytest.mark.parametrize("argv, words", [
     (["--pair", "gpt2"], 'no pair "gpt2"'), (["--trace", "/no/such.json"], "No such file"),
     (["--demo", "--host", "nowhere.invalid"], "nowhere.invalid:7860-7959 cannot be listened on"),
-    (["--target", "x"], "go together"), (["--port", "99999"], "from 1 to 65535"),
+    (["--target", "x"], "go together"), (["--port", "99999"], "from 1 to 65535"), (["--port", "x"], "invalid int value: 'x'"),
+    (["--no\x1b[31m"], "unrecognized"),
 ])
 def test_flags_of_the_app_that_cannot_be(capsys, monkeypatch, argv, words):
     monkeypatch.setattr(sys, "argv", ["app.py", *argv])
@@ -188,4 +189,5 @@ def test_flags_of_the_app_that_cannot_be(capsys, monkeypatch, argv, words):
         code = app.main()
     except SystemExit as stopped:
         code = stopped.code
-    assert code == 2 and words in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert code == 2 and words in said and said.count("\n") == 1 and "\x1b" not in said
