@@ -144,11 +144,11 @@ def test_a_hub_that_refuses_is_one_sentence_before_any_weights(hub, monkeypatch,
     entry, asked = PAIRS["llama3.2-1b"], []
     refuses, real = entry.head if what == "head" else entry.target(print)[0], huggingface_hub.snapshot_download
 
-    def snapshot(name, allow_patterns):
+    def snapshot(name, allow_patterns, **how):
         asked.extend(allow_patterns)
         if name == refuses:
             raise error
-        return real(name, allow_patterns=allow_patterns)
+        return real(name, allow_patterns=allow_patterns, **how)
 
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
