@@ -74,4 +74,9 @@ def test_long_names_and_unknown_ones_are_answered_in_few_words(tmp_path):
         assert (status, json.loads(text)["detail"]) == (400, module.LONG)
         assert app.ask("/gradio_api/queue/data?session_hash=" + "x" * 10_000)[0] == 404
         assert "session_not_found" in app.ask("/gradio_api/queue/data?session_hash=nobody")[2]
+        alone = [listener for listener in listeners if not listener["backend_fn"]]  # done by the browser itself
+        assert alone
+        for listener in alone:
+            status, _, text = app.ask(f"/gradio_api/run/{listener['api_name']}", {"data": [], "fn_index": listener["id"]})
+            assert status == 500 and json.loads(text)["error"]
         assert len(app.log.read_text()) < 500, "a log that strangers fill fills the disk"

@@ -94,7 +94,7 @@ class Page(gr.Blocks):
 
     async def preprocess_data(self, block_fn, inputs, *others, **settings):
         try:
-            if _elsewhere(inputs):
+            if block_fn.fn is None or _elsewhere(inputs):  # what the browser does alone is nothing to ask for here
                 raise ValueError
             return await super().preprocess_data(block_fn, inputs, *others, **settings)
         except Exception:  # another kind of value, too few of them, a file that nobody brought
