@@ -90,18 +90,16 @@ def crowd(address, process, minutes) -> None:
             waits.append(time.monotonic() - began)
 
     def harm(visitor):
-        """Calls that nobody listens to, streams that vanish, a session used many times at once, calls of nonsense."""
+        """Calls that nobody listens to, streams that vanish, a session used many times at once, calls of nonsense. Much of it
+        is refused, which is what is wanted."""
         body = {"prompt": "Once upon a time", "chat": False, "max_new_tokens": 500, "top_k": 16, "depth": 10, "total_tokens": 900}
-        for number in range(20):
+        asked = [lambda n=n: visitor.open(f"{visitor.api}/call/v2/decode", body | ({"pair": {}} if n == 7 else {})).close()
+                 for n in range(20)]
+        asked += [lambda: visitor.send("live", visitor.inputs("live", **LARGE, Prompt="Once"))] * 3
+        asked += [lambda: visitor.lines("live/" + "x" * 22), lambda: next(visitor.hear())]
+        for ask in asked:
             with contextlib.suppress(OSError):
-                visitor.open(f"{visitor.api}/call/v2/decode", body | ({"pair": {}} if number == 7 else {})).close()
-        for _ in range(3):
-            visitor.send("live", visitor.inputs("live", **LARGE, Prompt="Once"))
-        heard = visitor.hear()
-        next(heard)
-        heard.close()
-        with contextlib.suppress(OSError):
-            visitor.lines("live/" + "x" * 22)
+                ask()
         with lock:
             told["hostile"] += 1
         time.sleep(2)
