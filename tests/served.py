@@ -1,5 +1,6 @@
 """The program itself, listening on a free port of this machine, and a client that sends what it likes."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,23 +64,44 @@ class Served:
                     if said["msg"] in ("process_completed", "unexpected_error"))
 
 
-@contextlib.contextmanager
-def served(folder, *flags, env=None):
-    """`python app.py *flags` until the end of the block, its temporary files in `folder`."""
+def run(work):
+    """`asyncio.run`, also where the browser tests have left a loop running."""
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(asyncio.run, work).result()
+
+
+def start(folder, flags, env):
     port = free_port()
     log = folder / "app.log"
     env = os.environ | {"OMP_NUM_THREADS": "1", "TMPDIR": str(folder)} | (env or {})
     with open(log, "w") as out:
         process = subprocess.Popen([sys.executable, "app.py", "--port", str(port), *flags], cwd=ROOT, env=env, stdout=out, stderr=out)
-    app = Served(port, process, log)
-    try:
-        for _ in range(400):
-            assert process.poll() is None, log.read_text()
-            with contextlib.suppress(OSError):
-                if app.ask("/", host=f"localhost:{port}")[0] == 200:
-                    break
-            time.sleep(0.2)
-        yield app
-    finally:
-        process.terminate()
-        process.wait(30)
+    return Served(port, process, log)
+
+
+def answers(app):
+    """Waits until it does; False where somebody took its port meanwhile."""
+    for _ in range(400):
+        if app.process.poll() is not None:
+            assert "cannot be listened on" in app.log.read_text(), app.log.read_text()
+            return False
+        with contextlib.suppress(OSError):
+            if app.ask("/", host=f"localhost:{app.port}")[0] == 200:
+                return True
+        time.sleep(0.2)
+    raise AssertionError("the app does not answer: " + app.log.read_text())
+
+
+@contextlib.contextmanager
+def served(folder, *flags, env=None):
+    """`python app.py *flags` until the end of the block, its temporary files in `folder`."""
+    for _ in range(3):
+        app = start(folder, flags, env)
+        try:
+            if answers(app):
+                yield app
+                return
+        finally:
+            app.process.terminate()
+            app.process.wait(30)
+    raise AssertionError("no port of three stayed free")

@@ -4,7 +4,7 @@ import asyncio
 import socket
 
 import pytest
-from served import DEMO, STORYBOOK, served
+from served import DEMO, STORYBOOK, run, served
 
 from core.errors import UserError
 from tests.test_space import FAKE_SPACES
@@ -97,7 +97,7 @@ def through(who, path="/", receive=None, **headers):
 
     headers = [(name.replace("_", "-").encode(), value.encode()) for name, value in {"host": "localhost", **headers}.items()]
     scope = {"type": "http", "method": "POST", "path": path, "headers": headers}
-    asyncio.run(Door(app, who)(scope, receive or empty, send))
+    run(Door(app, who)(scope, receive or empty, send))
     return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
 
 
@@ -168,7 +168,7 @@ def test_of_a_flood_whoever_sent_the_most_makes_room(monkeypatch):
     async def all_at_once():
         await asyncio.gather(send("flood", 45, 45, 5, 5), send("honest", 10, 10, 10))
 
-    asyncio.run(all_at_once())
+    run(all_at_once())
     assert ended == [("flood", 503)] and not together._coming and not together._cut
 
 
@@ -244,7 +244,7 @@ def test_the_progress_of_an_upload_is_not_kept(app):
     async def inside(scope, *_):
         heard.append(scope["query_string"])
 
-    asyncio.run(Door(inside, Guests())(scope, None, None))
+    run(Door(inside, Guests())(scope, None, None))
     assert heard == [b""]
 
 

@@ -1,11 +1,10 @@
 """What is kept for whoever asks and does not come for the answer."""
 
-import asyncio
 import json
 from types import SimpleNamespace
 
 import pytest
-from served import DEMO, served
+from served import DEMO, run, served
 
 from treeviz import inbox as module
 from treeviz.inbox import Inbox
@@ -35,7 +34,7 @@ def ask(monkeypatch):
 
     def ask(session, address):
         request = SimpleNamespace(headers={}, client=SimpleNamespace(host=address))
-        return asyncio.run(queue.push(SimpleNamespace(session_hash=session), request, None))[0]
+        return run(queue.push(SimpleNamespace(session_hash=session), request, None))[0]
 
     ask.queue, ask.silence = queue, silence
     return ask

@@ -35,7 +35,7 @@ def bound_connections(server) -> None:
 
 def _bounded(usual: type, most: int) -> type:
     class Bounded(usual):
-        _waiting = None
+        _waiting, _asked = None, False
 
         def connection_made(self, transport):
             super().connection_made(transport)
@@ -59,12 +59,16 @@ def _bounded(usual: type, most: int) -> type:
             return self.cycle is not None and not self.cycle.response_complete
 
         def _expect(self):
-            if not self.asks and not self._waiting:
+            self._asked = self._asked or self.asks
+            if not self._waiting:
                 self._waiting = self.loop.call_later(SILENT, self._end)
 
         def _end(self):
             self._waiting = None
-            if not self.asks:
+            if self.asks or self._asked:  # since the last look: what comes after the answer has its own time
+                self._asked = self.asks
+                self._expect()
+            else:
                 self.transport.abort()
 
     return Bounded

@@ -99,7 +99,7 @@ def test_live_decoding_streams_stops_and_tells_errors(visit):
     assert now(page)["round"] == 0 and now(page)["frame"] == 0, "new rounds do not move what one looks at"
     page.get_by_role("button", name="Stop", exact=True).click()
     page.wait_for_selector("#tv-message [data-kind=ok]")
-    assert page.evaluate("document.querySelector('.tv').treeviz.data.footer.output.finish_reason") == "cancelled"
+    page.wait_for_function("document.querySelector('.tv').treeviz.data.footer?.output.finish_reason === 'cancelled'")
     assert "stopped" in page.text_content(".tv-pills")
 
 
