@@ -114,6 +114,7 @@ TV.View = class {
     this.waiting ??= (requestAnimationFrame(() => {
       const waiting = this.waiting;
       this.waiting = null;
+      if (!this.model) return;  // a run without rounds has taken the place of the one that was to be drawn
       for (const each of ['details', 'strip', 'panel', 'source', 'best']) waiting[each]?.();
     }), {});
     this.waiting[name] = action;

@@ -127,3 +127,16 @@ def test_a_run_without_rounds_shows_its_token(visit, folder):
         page.evaluate("document.querySelector('.tv').treeviz.save()")
     download.value.save_as(folder / "again.jsonl")
     assert Trace.load(folder / "again.jsonl") == Trace.load(path)
+
+
+def test_a_run_without_rounds_may_come_while_another_is_being_drawn(visit):
+    page = visit.open()
+    page.evaluate("""() => {
+      const view = document.querySelector('.tv').treeviz, {header, lines} = view.data;
+      view.set({frame: 0});  // what fills in waits for the next painting
+      const footer = {page: {say: {en: 'ended', zh: 'ended'}, labels: {}, pieces: [[0, 'x']]}, output: {token_ids: [1], text: 'x', finish_reason: 'eos'},
+        summary: {}, check: {lossless: null, note: ''}};
+      view.read([header, footer].map(part => JSON.stringify(part) + '\\n').join(''));
+    }""")
+    page.wait_for_timeout(100)
+    page.wait_for_selector(".tv-empty:has-text('ended')")
