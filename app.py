@@ -11,7 +11,7 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: n
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
         """One sentence, as for any other bad input."""
-        from core.ink import LINES, visible
+        from core.common.ink import LINES, visible
         self.exit(2, f"{visible(message, LINES).rstrip('.')}; {self.prog} --help lists what there is.\n")
 
 
@@ -48,10 +48,10 @@ def main() -> int:
         parser.error(f"--max-new-tokens-limit is {args.max_new_tokens_limit}; give 1 or more.")
     if args.port is not None and not 0 < args.port < 65536:
         parser.error(f"--port is {args.port}; give a number from 1 to 65535.")
+    from core.common.ink import sentence
     from core.errors import UserError
-    from core.ink import sentence
     try:
-        from treeviz.scratch import scratch
+        from treeviz.page.scratch import scratch
         with scratch() as files:  # before gradio is imported, which looks where it is
             return serve(args, files.sweep)
     except ModuleNotFoundError as error:
@@ -64,20 +64,20 @@ def main() -> int:
 def serve(args: argparse.Namespace, sweep) -> int:
     """Build the page and serve it until Ctrl-C. `sweep` keeps the temporary files few. Raises UserError."""
     from core.errors import UserError
-    from core.pairs import named
-    from core.threads import choose
-    from treeviz.machine import address_of, free_port, local_is_direct, no_proxies, taken
-    from treeviz.space import host, hosted
+    from core.model.threads import choose
+    from core.pairs.named import named
+    from treeviz.page.machine import address_of, free_port, local_is_direct, no_proxies, taken
+    from treeviz.page.space import host, hosted
     choose(args.threads)
     named(args.pair)
     address = address_of(args.host or host())
     port = free_port(address, args.port)
     local_is_direct(address)
     with no_proxies():
-        from treeviz.choices import LONGEST_RUN, Source
-        from treeviz.connections import bound_connections
-        from treeviz.door import behind_door, guests, listens_here
-        from treeviz.page import Options, build_page
+        from treeviz.page.blocks import Options, build_page
+        from treeviz.page.choices import LONGEST_RUN, Source
+        from treeviz.page.connections import bound_connections
+        from treeviz.page.door import behind_door, guests, listens_here
     private = listens_here(address)
     longest = args.max_new_tokens_limit or LONGEST_RUN[private and not args.share]
     source = Source(args.pair, args.target, args.draft, args.device, args.target_embedding, args.chat_template, longest)

@@ -1,6 +1,6 @@
 """A complete, lossless EAGLE-2 decoder for Llama-family models that tells everything it does as an event trace.
 
-Names are loaded on first use: reading a recorded trace (`core.trace`) must not pull in torch.
+Names are loaded on first use: reading a recorded trace (`core.trace.document`) must not pull in torch.
 """
 
 import sys
@@ -18,10 +18,10 @@ if _wrong_python:
     sys.exit(2)
 
 _HOME = {
-    "DecodeConfig": "config", "Trace": "trace", "TraceError": "trace", "TraceBuilder": "events", "fold": "events",
-    "load_pair": "checkpoint", "CheckpointError": "checkpoint", "load_named": "pairs",
-    "decode": "record", "stream": "record", "generate": "record", "DecodeError": "decoder",
-    "DecodeInterrupted": "record",
+    "DecodeConfig": "config", "Trace": "trace", "TraceError": "trace", "TraceBuilder": "trace.events", "fold": "trace.events",
+    "load_pair": "pairs.checkpoint", "CheckpointError": "pairs.checkpoint", "load_named": "pairs.named",
+    "decode": "trace.record", "stream": "trace.record", "generate": "trace.record", "DecodeInterrupted": "trace.record",
+    "DecodeError": "errors",
 }
 __all__ = list(_HOME)
 

@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from .config import DecodeConfig
-from .draft import Drafter
-from .errors import PairWarning
-from .grow import grow_dynamic
-from .limits import check_input, rows_needed
-from .pair import Pair
-from .steps import DecodeError, stepwise
-from .target import pieces
+from .errors import DecodeError, PairWarning
+from .model.head import Drafter
+from .model.pair import Pair
+from .model.steps import stepwise
+from .model.target import pieces
+from .policies.eagle2 import grow_dynamic
+from .policies.limits import check_input, rows_needed
 from .tree import UNLIKELY, Layer, Tree, flatten, gather, rerank
 from .verify import Accepted, Chance, accept_greedy, accept_sampling, target_distribution
 

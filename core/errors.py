@@ -7,3 +7,7 @@ class UserError(ValueError):
 
 class PairWarning(UserWarning):
     """A pair that decodes, but not as its maker will have meant; the message is one sentence."""
+
+
+class DecodeError(UserError):
+    """A run that cannot start or go on; the message is one sentence that says what to do."""

@@ -3,7 +3,7 @@
 from pair_maker import GOLDEN, make_head, make_target
 from toy_tokenizers import byte_level
 
-from core.__main__ import main
+from core.cli.main import main
 
 PAIR = ["--target", str(GOLDEN / "weights/target"), "--draft", str(GOLDEN / "weights/head_bias"), "--device", "cpu"]
 IDS = ["--ids", "5,17,3,8"]

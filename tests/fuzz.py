@@ -18,9 +18,9 @@ from copy import deepcopy
 from pathlib import Path
 
 from core import Trace, TraceError
-from core.show import round_lines, summary_lines
+from core.trace.show import round_lines, summary_lines
 from tests.trace_maker import make_trace
-from treeviz.lines import page_lines
+from treeviz.story.lines import page_lines
 
 SECONDS, MEGABYTES = 2, 500
 HUGE = "@huge@"  # stands for a number that Python's json would not write

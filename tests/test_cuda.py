@@ -5,8 +5,8 @@ import torch
 from pair_maker import GOLDEN, make_head, make_target
 
 from core import DecodeConfig, decode, generate, load_pair
-from core.check import check
 from core.decoder import rounds
+from core.measure.check import check
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 

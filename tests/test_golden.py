@@ -114,7 +114,7 @@ def check_draft(ours, draft, golden):
 @pytest.mark.parametrize("path", [p for p in TRACES if p.stem.startswith("greedy")][:1], ids=lambda p: p.stem)
 def test_head_attention_masks(path, monkeypatch):
     """The head's own tree mask in every beam pass, where the recording has it."""
-    from core.draft import Drafter
+    from core.model.head import Drafter
     golden = json.loads(path.read_text())
     seen, probe = [], Drafter.probe
 

@@ -7,9 +7,9 @@ import torch
 from pair_maker import make_head, make_target
 
 from core import DecodeConfig, Trace, decode, generate, load_pair
-from core.check import check
 from core.decoder import DecodeError, plain
-from core.grow import grow_dynamic
+from core.measure.check import check
+from core.policies.eagle2 import grow_dynamic
 from core.tree import Layer
 
 GRID = [

@@ -38,7 +38,7 @@ def one_sentence(done, *words, code=2):
 
 # -- the wrong Python, the wrong folder -------------------------------------------------------------------------------
 
-STARTED_FIRST = ["app.py", "core/__init__.py", "core/__main__.py"]
+STARTED_FIRST = ["app.py", "core/__init__.py", "core/cli/main.py"]
 
 
 @pytest.mark.parametrize("name", STARTED_FIRST)
@@ -160,7 +160,7 @@ def test_a_cache_that_may_not_be_written(capsys, monkeypatch, tmp_path):
     locked.chmod(0o555)
     monkeypatch.setenv("TREEVIZ_CACHE", str(locked))
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    monkeypatch.setattr("core.smollm2._hub_snapshot", lambda local_only: None)
+    monkeypatch.setattr("core.pairs.smollm2._hub_snapshot", lambda local_only: None)
     with somebody_else():
         code, _, err = call(capsys, "run", "--pair", "smollm2-135m", "--device", "cpu", "--prompt", "x")
     assert code == 2 and f"{locked} cannot be written; set TREEVIZ_CACHE to a folder of yours" in err

@@ -10,9 +10,9 @@ from readme import BODY, FRONT, ROOT, blocks, commands, section
 
 import app
 from core import Trace
-from core.__main__ import parser
-from core.pairs import PAIRS
-from core.smollm2 import SMOLLM2
+from core.cli.main import parser
+from core.pairs.named import PAIRS
+from core.pairs.smollm2 import SMOLLM2
 from tests.trace_maker import make_trace
 
 SPACE = yaml.safe_load(FRONT)

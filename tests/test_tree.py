@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import DecodeConfig
-from core.grow import grow_dynamic
+from core.policies.eagle2 import grow_dynamic
 from core.tree import Candidates, expand, flatten, gather, rerank, select
 from core.verify import accept_greedy
 

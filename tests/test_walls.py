@@ -39,9 +39,9 @@ def loaded_by(statement):
 
 
 @pytest.mark.parametrize("statement", [
-    "import core.trace", "import core.config", "import core.events", "import core.show", "import core.pairs",
+    "import core.trace", "import core.config", "import core.trace.events", "import core.trace.show", "import core.pairs.named",
     "import core.trace; core.trace.Trace.load(next(iter(__import__('pathlib').Path('assets/traces').glob('*.gz'))))",
-    "import treeviz.frames, treeviz.narrate, treeviz.layout, treeviz.figures",
+    "import treeviz.story.frames, treeviz.story.narrate, treeviz.story.layout, treeviz.figures",
 ])
 def test_traces_open_without_torch(statement):
     assert not loaded_by(statement) & {"torch", "transformers", "safetensors"}

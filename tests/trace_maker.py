@@ -6,12 +6,14 @@ noise, so that it is right often enough to be interesting. No model, no torch, n
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from functools import partial
 
 from core.config import DecodeConfig
-from core.events import (
+from core.trace import Trace
+from core.trace.events import (
     CacheCommitted,
     LayerDrafted,
     PathAccepted,
@@ -22,8 +24,7 @@ from core.events import (
     TreePruned,
     TreeVerified,
 )
-from core.summary import summarise
-from core.trace import Trace
+from core.trace.summary import summarise
 
 WORDS = ("the of and light blue red sky sun air because scatters shorter waves than more in a is it , . we see "
          "molecules atmosphere when reaches our eyes from every direction evening longer path through which appear "
@@ -173,3 +174,16 @@ def _accept(tree, tokens, choices, temperature, rng) -> dict:
             path.append(found)
     row = next(i for i, r in enumerate(tree.retrieve_indices) if r[:len(path)] == path)
     return {"row": row, "path": path, "length": len(path) - 1, "tests": tests, "bonus": bonus, "bonus_from": path[-1]}
+
+
+def trace_with_first_token(text):
+    """A run without rounds: its first token ended it."""
+    trace = make_trace(rounds=1)
+    header, _, footer = map(json.loads, trace.lines())
+    header["config"]["depth"] = 0
+    header["config"]["top_k"] = header["config"]["total_tokens"] = 1
+    summary = footer["summary"] | {"rounds": 0, "new_tokens": 1, "tau": 0.0, "accepted_by_depth": [0], "seconds": {},
+                                   "target_forwards": 1, "head_forwards": 0}
+    return Trace.from_dict(header | {"rounds": [], "check": footer["check"], "summary": summary, "output": {
+        "token_ids": [15], "text": text, "finish_reason": "eos"}, "vocabulary": header["vocabulary"] | {
+            "15": {"text": text, "special": False, "bytes": None}}})

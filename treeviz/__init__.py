@@ -5,8 +5,8 @@ For notebooks: `tree_figure(round, trace)`, `mask_figure(round, trace)`, `to_net
 
 from importlib import import_module
 
-_HOME = {"tree_figure": "figures", "mask_figure": "figures", "to_networkx": "layout", "trace_view": "view",
-         "page_lines": "lines"}
+_HOME = {"tree_figure": "figures", "mask_figure": "figures", "to_networkx": "story.layout", "trace_view": "view",
+         "page_lines": "story.lines"}
 __all__ = list(_HOME)
 
 

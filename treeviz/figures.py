@@ -10,13 +10,13 @@ from math import exp
 
 import plotly.graph_objects as go
 
-from core.ink import visible
+from core.common.ink import visible
 
-from .frames import frames
-from .layout import boxes, layout
-from .narrate import undrafted
-from .phrases import phrase
-from .words import number, show
+from .story.frames import frames
+from .story.labels import number, show
+from .story.layout import boxes, layout
+from .story.narrate import undrafted
+from .story.phrases import phrase
 
 INK, GRID = "#7d8590", "rgba(125,133,144,.25)"
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#D55E00", "#E69F00", "#CC79A7"

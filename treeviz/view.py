@@ -40,8 +40,8 @@ def _asset(name: str) -> str:
 
 
 def trace_view(shown: str = "", **settings) -> gr.HTML:
-    """The step-through view of a trace: its value is the trace's page lines (`treeviz.lines`), or a reference to a run on
-    the server (`treeviz.shelf`), which the browser reads as it grows.
+    """The step-through view of a trace: its value is the trace's page lines (`treeviz.story.lines`), or a reference to a run on
+    the server (`treeviz.page.shelf`), which the browser reads as it grows.
 
     Give it a longer string that starts with the one it has, and it appends; any other string is a new run.
     """

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import torch
 
-from ..checkpoint import load_target
-from ..draft import EagleHead
-from ..target import Target
-from ..training import fresh_head, save_head
+from ..model.head import EagleHead
+from ..model.target import Target
+from ..pairs.checkpoint import load_target
+from ..train.training import fresh_head, save_head
 
 COPIES = 2  # key-value heads that copy, the last ones; each sees its own part of the embedding
 

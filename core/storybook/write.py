@@ -2,7 +2,7 @@
 
     python -m core.storybook.write --target DIR/target --out DIR/head/data --tokens 1000000
 
-Writes shards (`core.corpus`) with their features; `python -m core train --target DIR/target --out DIR/head` goes on from there.
+Writes shards (`core.train.corpus`) with their features; `python -m core train --target DIR/target --out DIR/head` goes on from there.
 Shards that are there already are not written again.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from ..checkpoint import load_target, load_tokenizer
-from ..corpus import Shard, features_path
-from ..selfgen import ANSWER_TEMPERATURES, BatchedLlama, choose
+from ..pairs.checkpoint import load_target, load_tokenizer
+from ..train.corpus import Shard, features_path
+from ..train.selfgen import ANSWER_TEMPERATURES, BatchedLlama, choose
 from .tell import opening
 
 FIRST_OPENING_SEED = 500_000  # neither told to the target nor kept for measuring

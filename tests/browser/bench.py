@@ -27,7 +27,7 @@ from plotly.offline import get_plotlyjs
 from tests.browser.conftest import QUIET, ROOT, chromium_path
 from tests.trace_maker import make_trace
 from treeviz.figures import mask_figure, tree_figure
-from treeviz.frames import frames
+from treeviz.story.frames import frames
 
 ROUND, LAPS = 2, 3
 SHOWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"

@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.bench import serving
 from tests.browser.conftest import QUIET, ROOT, chromium_path
-from treeviz.gallery import HOME
+from treeviz.page.gallery import HOME
 
 PICTURES = [("screenshot-draft.png", "select", 1, "light"), ("screenshot-mask.png", "flatten", None, "light"),
             ("screenshot.png", "accept", None, "dark")]

@@ -4,7 +4,7 @@ import sys
 import time
 
 import app
-from treeviz.live import Engine
+from treeviz.page.live import Engine
 
 PAUSE = 0.03  # seconds a round
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from tests.browser.visitors import Visitor
 from tests.served import STORYBOOK, served
-from treeviz.gallery import recorded
-from treeviz.lines import trace_of
+from treeviz.page.gallery import recorded
+from treeviz.story.lines import trace_of
 
 SMALL = dict(Pair="storybook", As_a_chat_message=False, max_new_tokens=64)
 LARGE = dict(Pair="storybook", As_a_chat_message=False, top_k=16, depth=10, total_tokens=900, max_new_tokens=200)

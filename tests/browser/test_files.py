@@ -6,8 +6,7 @@ import pytest
 
 from core.trace import Trace
 from tests.browser.page import now, open_sidebar
-from tests.test_undrafted import trace_with_first_token
-from tests.trace_maker import make_trace
+from tests.trace_maker import make_trace, trace_with_first_token
 
 pytestmark = pytest.mark.timeout(170)
 

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.browser.visitors import Visitor, last_message
-from treeviz.lines import trace_of
-from treeviz.runs import PER_ADDRESS
+from treeviz.page.runs import PER_ADDRESS
+from treeviz.story.lines import trace_of
 
 pytestmark = pytest.mark.timeout(170)
 SMALL = dict(Pair="storybook", As_a_chat_message=False, top_k=3, depth=2, total_tokens=6, Prompt="Once upon a time", max_new_tokens=8)

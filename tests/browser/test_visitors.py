@@ -11,8 +11,8 @@ import pytest
 from core.trace import Trace
 from tests.browser.page import unfold
 from tests.browser.visitors import Visitor, last_message
-from treeviz.gallery import recorded
-from treeviz.lines import trace_of
+from treeviz.page.gallery import recorded
+from treeviz.story.lines import trace_of
 
 pytestmark = pytest.mark.timeout(170)
 gradio_client = pytest.importorskip("gradio_client")

@@ -1,0 +1,1 @@
+"""The commands and their flags. Everything they do is done elsewhere."""

@@ -1,0 +1,1 @@
+"""What decoding costs and whether it is lossless: the bench and the check."""

@@ -1,0 +1,100 @@
+"""A round as the ordered frames of a walkthrough: root, expand and select per layer, rerank, flatten, verify,
+accept, commit.
+
+A frame says which step of EAGLE-2 it is, which function in `core/` does it, what every node is at that moment and
+which nodes the step is about. It knows no words, no coordinates and no colours.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+
+# One letter per state; a node that does not exist yet is ABSENT.
+ROOT, SCORED, EXPANDED, KEPT, PRUNED, ACCEPTED, REJECTED, BONUS, ABSENT = "Rsekpaxb."
+
+CODE = {
+    "root": ("core/decoder.py", "rounds"),
+    "expand": ("core/tree.py", "expand"),
+    "select": ("core/tree.py", "select"),
+    "rerank": ("core/tree.py", "rerank"),
+    "flatten": ("core/tree.py", "flatten"),
+    "verify": ("core/model/target.py", "Target.verify"),
+    "accept": ("core/verify.py", "accept_greedy"),
+    "sample": ("core/verify.py", "accept_sampling"),
+    "commit": ("core/model/cache.py", "KVCache.keep"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One step of a round.
+
+    kind    root | expand | select | rerank | flatten | verify | accept | commit
+    layer   the layer of an expand or select frame, else None
+    code    key of CODE: the function that does this step
+    states  one letter per node: the root, every candidate in creation order, and last the bonus
+    focus   the nodes that the step is about: 0 is the root, i the candidate i, `len(states) - 1` the bonus
+    """
+
+    kind: str
+    layer: int | None
+    code: str
+    states: str
+    focus: tuple[int, ...]
+
+
+def frames(round_, greedy: bool = True) -> list[Frame]:
+    """The frames of a `core.trace.document.Round`, in order: 2 * layers + 5 of them."""
+    r, count = round_, len(round_.candidates.token)
+    bonus = count + 1
+    state = [ROOT] + [ABSENT] * (count + 1)
+    result = []
+
+    def frame(kind, focus, layer=None, code=None):
+        result.append(Frame(kind, layer, code or kind, "".join(state), tuple(focus)))
+
+    frame("root", [0])
+    for level, layer in enumerate(r.layers):
+        born = born_in(r, level)
+        state[born.start + 1:born.stop + 1] = SCORED * len(born)
+        frame("expand", layer.expanded, level)
+        if layer.selected:
+            for i in layer.selected:
+                state[i] = EXPANDED
+            frame("select", layer.selected, level)
+    kept = r.tree.candidate[1:]
+    state[1:bonus] = [PRUNED] * count
+    for i in kept:
+        state[i] = KEPT
+    frame("rerank", kept)
+    frame("flatten", [0, *kept])
+    frame("verify", [0, *kept])
+    path = [r.tree.candidate[row] for row in r.accept.path]
+    for i in path[1:]:
+        state[i] = ACCEPTED
+    for row in rejected_rows(r):
+        state[r.tree.candidate[row]] = REJECTED
+    state[bonus] = BONUS
+    frame("accept", [*path, bonus], code="accept" if greedy else "sample")
+    frame("commit", [*path, bonus])
+    return result
+
+
+def born_in(r, layer: int) -> range:
+    """The places of a layer's candidates in the columns: layers follow one another."""
+    layers = r.candidates.layer
+    return range(bisect_left(layers, layer), bisect_left(layers, layer + 1))
+
+
+def rejected_rows(r) -> list[int]:
+    """The drafted rows that the target turned down where the path ended; in sampling, every draw that failed."""
+    if r.accept.tests:
+        return [test.node for test in r.accept.tests if not test.accepted]
+    return [row for row, parent in enumerate(r.tree.parent) if parent == r.accept.bonus_from]
+
+
+def pack(states: str) -> str:
+    """Run-length spelling of `states` for the page: "R.510" is a root and 510 nodes that are not there yet."""
+    return re.sub(r"(.)\1+", lambda run: f"{run[1]}{len(run[0])}", states)
