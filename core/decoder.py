@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -34,6 +34,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Prefilled:
+    token_ids: list[int]  # the first root: the target has decided it
     seconds: float
 
 
@@ -57,12 +58,11 @@ class Committed:
     length_before: int
     length_after: int
     seconds: dict[str, float]
-    token_ids: list[int]  # what the round adds to the output
+    token_ids: list[int]  # what the round adds to the output: what was accepted, and the bonus
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    token_ids: list[int]  # a last token that was certain without another round
     finish_reason: str
 
 
@@ -104,13 +104,13 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     if len(piece) < len(prompt):  # of the last piece too: a mask of its rows over a long prompt is large
         drafter.remember(fresh[:-1], features[:-1])
         fresh, features = fresh[-1:], features[-1:]
-    yield Prefilled(tick.lap("prefill"))
+    yield Prefilled(output.add([root]), tick.lap("prefill"))
 
     index = 0
-    while not output.stopped_by(root):
+    while not output.finish_reason:
         n = cache.length  # the root is not among these rows: the target has said it, but reads it with the tree
         if n + config.positions > target.context:  # the deepest node's position must exist
-            output.finish("context", root)
+            output.finish_reason = "context"
             break
         yield Started(index, n, root)
         tick.start()
@@ -137,8 +137,8 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         if not finite:  # one drafted row is enough to spoil all of them, though none may see it
             logits, features, sound = target.verify_apart(tree, cache)
             argmax, apart = _choice(logits)[0], {"sound": sound}
-            if not sound[0]:  # plain decoding breaks off here too: the root is said, what follows it is not known
-                output.break_off(root)
+            if not sound[0]:  # plain decoding breaks off here too: what follows the root is not known
+                output.finish_reason = "cancelled"
                 break
         if blind:
             warnings.warn(f"The head of {pair.name} drafts what is not finite and is rejected; check its weights, or use "
@@ -155,15 +155,15 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         yield accepted
         tick.start()
 
-        cache.keep(accepted.path)  # root and accepted tokens; the bonus is read, and emitted, next round as its root
+        cache.keep(accepted.path)  # root and accepted tokens; the bonus is read next round, as its root
         features = features[torch.tensor(accepted.path, device=features.device)]  # the true ones: the head starts from them
         path_tokens = tree.token[accepted.path]
         fresh = torch.cat([path_tokens[1:], torch.tensor([accepted.bonus])])
         root = accepted.bonus
         tick.lap("commit")
-        yield Committed(accepted.path, n, cache.length, tick.take(), output.add(path_tokens.tolist()))
+        yield Committed(accepted.path, n, cache.length, tick.take(), output.add(fresh.tolist()))
         index += 1
-    yield Ended(output.tail, output.finish_reason)
+    yield Ended(output.finish_reason)
     if output.finish_reason == "cancelled":
         raise DecodeError(_not_finite("target", f"after token {root} in round {index + 1}", pair))
 
@@ -189,49 +189,30 @@ def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chanc
     while True:
         token = int(logits.argmax()) if config.greedy else chance.pick(_shaped(logits, config))
         yield logits, token
-        if (output.add([token]) and output.done) or cache.length == limit:
+        output.add([token])
+        if output.finish_reason or cache.length == limit:
             return
         logits = pair.target.step(token, cache)
 
 
 @dataclass(slots=True)
 class Output:
-    """The emitted tokens: exactly max_new_tokens at most, nothing after the first stop id."""
+    """What the target has decided is out at once: exactly max_new_tokens at most, nothing after the first stop id."""
 
     config: DecodeConfig
     eos_ids: tuple[int, ...]
     length: int = 0
     finish_reason: str = ""
-    tail: list[int] = field(default_factory=list)
-
-    @property
-    def done(self) -> bool:
-        return bool(self.finish_reason)
 
     def add(self, token_ids: list[int]) -> list[int]:
-        """Take committed tokens; returns those that are emitted."""
+        """Take decided tokens; returns those that are emitted."""
         for count, token in enumerate(token_ids, start=1):
             self.length += 1
             self.finish_reason = self._stop_reason(token) or (
                 "length" if self.length == self.config.max_new_tokens else "")
-            if self.done:
+            if self.finish_reason:
                 return token_ids[:count]
         return token_ids
-
-    def stopped_by(self, root: int) -> bool:
-        """Is the run over before the next round? A root that is a stop id is emitted without drafting after it."""
-        if not self.done and self._stop_reason(root):
-            self.finish(self._stop_reason(root), root)
-        return self.done
-
-    def finish(self, reason: str, root: int) -> None:
-        """End with the root as the last token: the target has said it already."""
-        self.tail, self.finish_reason = [root], reason
-
-    def break_off(self, root: int) -> None:
-        """End with the root, whether it was the last token wanted or not."""
-        self.add([root])
-        self.tail, self.finish_reason = [root], self.finish_reason or "cancelled"
 
     def _stop_reason(self, token: int) -> str:
         return "eos" if token in self.eos_ids else "stop" if token in self.config.stop_ids else ""

@@ -120,11 +120,11 @@ def test_another_way_to_draft_is_another_function(golden_pair):
                         torch.tensor([parent] * 3), spread(layer.log_prob, 20), spread(layer.score, 20),
                         torch.tensor([first] if number < config.depth else [], dtype=torch.long))
 
-    from core.decoder import Committed, Ended, rounds
+    from core.decoder import Committed, Prefilled, rounds
     config = DecodeConfig(top_k=3, depth=3, total_tokens=12, max_new_tokens=30)
     emitted = []
     for stage in rounds(golden_pair, [1, 115, 57], config, grow=grow_comb):
-        if isinstance(stage, Committed | Ended):
+        if isinstance(stage, Prefilled | Committed):
             emitted += stage.token_ids
     assert emitted == recompute(golden_pair, [1, 115, 57], 30)
 

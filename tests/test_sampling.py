@@ -69,7 +69,7 @@ def sample(pair, setting, runs):
     for _ in range(runs):
         emitted = []
         for stage in decoder_module.rounds(pair, PROMPT, config, chance):
-            if isinstance(stage, decoder_module.Committed | decoder_module.Ended):
+            if isinstance(stage, decoder_module.Prefilled | decoder_module.Committed):
                 emitted += stage.token_ids
         counts[tuple(emitted)] = counts.get(tuple(emitted), 0) + 1
     return counts

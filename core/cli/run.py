@@ -106,16 +106,20 @@ class _Printer:
         self.colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def show(self, event) -> None:
-        from ..trace.events import CacheCommitted, PromptRead
+        from ..trace.events import CacheCommitted, PromptRead, RootDecided
         if isinstance(event, PromptRead):
             progress_line(f"Reading the prompt: {event.read:,} of {event.total:,} tokens", event.read / event.total)
-        if not isinstance(event, CacheCommitted):
+        if not isinstance(event, RootDecided | CacheCommitted):
             return
         clear_line()
-        root, drafted = event.texts[0], "".join(event.texts[1:])  # the root is the target's own, the rest was drafted
-        self.shown += root + drafted
-        root, drafted = self._safe(root), self._safe(drafted)
-        print(f"{BONUS}{root}{DRAFTED}{drafted}{RESET}" if self.colour else root + drafted, end="", flush=True)
+        # the target's own token comes last: the first root by itself, a round's bonus where the run did not end before it
+        accepted = len(event.kept) - 1 if isinstance(event, CacheCommitted) else 0
+        drafted, own = "".join(event.texts[:accepted]), "".join(event.texts[accepted:])
+        self.shown += drafted + own
+        drafted, own = self._safe(drafted), self._safe(own)
+        if self.colour:
+            drafted, own = (f"{colour}{said}{RESET}" if said else "" for colour, said in ((DRAFTED, drafted), (BONUS, own)))
+        print(drafted + own, end="", flush=True)
 
     def end(self, text: str) -> None:
         """What could only be shown once the run had ended."""

@@ -210,7 +210,8 @@ def _check_version(document: dict) -> None:
 
 def _cancelled(header: Header, rounds: list[Round]) -> dict:
     """The footer of a run whose file ends before it. A file alone does not tell which ids end a sequence."""
-    ids = emitted([token for r in rounds for token in r.committed], header.config)
+    decided = [token for r in rounds for token in (*r.committed[1:], r.accept.bonus)]
+    ids = emitted([rounds[0].root, *decided] if rounds else [], header.config)
     try:
         words = {str(i): header.token(i).model_dump() for i in ids}
     except KeyError as error:

@@ -1,6 +1,6 @@
 """The events of a run, in the order they happen, and their fold into a `Trace`.
 
-RunStarted, PromptRead*, (RoundStarted, LayerDrafted x (depth + 1), TreePruned, TreeVerified, PathAccepted, CacheCommitted)*,
+RunStarted, PromptRead*, RootDecided, (RoundStarted, LayerDrafted x (depth + 1), TreePruned, TreeVerified, PathAccepted, CacheCommitted)*,
 RunFinished. Events hold plain values, in the columns of the trace format, so that a listener needs no torch.
 `vocabulary` on an event holds the words of token ids that no earlier event has mentioned.
 """
@@ -34,6 +34,16 @@ class PromptRead:
 
     read: int
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class RootDecided:
+    """The target has read the prompt and said the first root, which is out with that: `token_ids` and `texts` as in
+    `CacheCommitted`."""
+
+    token_ids: list[int]
+    texts: list[str]
+    vocabulary: Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,8 @@ class PathAccepted:
 
 @dataclass(frozen=True, slots=True)
 class CacheCommitted:
-    """The end of a round. `token_ids` are what it adds to the output, cut where the run ends, and `texts` what each
+    """The end of a round. `token_ids` are what it adds to the output, the accepted tokens and the bonus, cut where the run
+    ends, and `texts` what each
     of them lets a reader see: "" for part of a character, the whole of it for the token that completes it."""
 
     kept: list[int]
@@ -105,12 +116,12 @@ class CacheCommitted:
 class RunFinished:
     output: dict
     summary: dict
-    vocabulary: Words = field(default_factory=dict)
     check: dict = field(default_factory=lambda: dict(NO_CHECK))
 
 
-Event = (RunStarted | PromptRead | RoundStarted | LayerDrafted | TreePruned | TreeVerified | PathAccepted | CacheCommitted
-         | RunFinished)
+Event = (RunStarted | PromptRead | RootDecided | RoundStarted | LayerDrafted | TreePruned | TreeVerified | PathAccepted
+         | CacheCommitted | RunFinished)
+
 
 class TraceBuilder:
     """Folds events into a trace as they come: `add` each one, then take `trace`.
@@ -123,7 +134,7 @@ class TraceBuilder:
     def __init__(self):
         self.document: dict = {}
         self._round: dict = {}
-        self._words: Words = {}
+        self._words: Words = {}  # told since the last line
         self._emitted: list[int] = []
         self._check = dict(NO_CHECK)
 
@@ -135,8 +146,11 @@ class TraceBuilder:
                                  "producer": event.producer, "pair": event.pair, "config": event.config,
                                  "prompt": event.prompt, "vocabulary": dict(event.vocabulary), "rounds": []}
                 return header_line(self.document)
+            case RootDecided():
+                self._words, self._emitted = dict(event.vocabulary), list(event.token_ids)
+                self.document["vocabulary"] |= self._words
             case RoundStarted():
-                self._words = dict(event.vocabulary)
+                self._words |= event.vocabulary
                 self._round = {"index": event.index, "prefix_length": event.prefix_length, "root": event.root,
                                "candidates": {name: [] for name in ("token", "parent", "layer", "log_prob", "score")},
                                "layers": []}
@@ -162,9 +176,10 @@ class TraceBuilder:
                 self._emitted += event.token_ids
                 self.document["rounds"].append(self._round)
                 self.document["vocabulary"] |= self._words
-                return round_line(self._round, self._words)
+                words, self._words = self._words, {}
+                return round_line(self._round, words)
             case RunFinished():
-                return self._finish(_columns(event), event.vocabulary)
+                return self._finish(_columns(event))
         return ""
 
     def cancel(self) -> str:
@@ -178,10 +193,11 @@ class TraceBuilder:
         """Record the comparison with plain decoding, which is made after the run."""
         self.document["check"] = check
 
-    def _finish(self, footer: dict, vocabulary: Words | None = None) -> str:
+    def _finish(self, footer: dict) -> str:
         self.document |= footer
-        self.document["vocabulary"] |= vocabulary or {}
-        return footer_line(self.document, vocabulary or {})
+        # of a run without rounds, the word of its one token; of a round that broke off, nothing
+        words = {} if self.document["rounds"] else {str(i): self._words[str(i)] for i in self._emitted if str(i) in self._words}
+        return footer_line(self.document, words)
 
     @property
     def trace(self) -> Trace:

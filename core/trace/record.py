@@ -29,6 +29,7 @@ from .events import (
     LayerDrafted,
     PathAccepted,
     PromptRead,
+    RootDecided,
     RoundStarted,
     RunFinished,
     RunStarted,
@@ -84,7 +85,7 @@ def generate(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None)
     """Decode without recording: the emitted token ids. Raises DecodeError."""
     emitted: list[int] = []
     for stage in decoder.rounds(pair, *ready(pair, prompt_ids, config)):
-        if isinstance(stage, decoder.Committed | decoder.Ended):
+        if isinstance(stage, decoder.Prefilled | decoder.Committed):
             emitted += stage.token_ids
     return emitted
 
@@ -124,6 +125,7 @@ class _Recorder:
                     yield PromptRead(stage.read, stage.total)
                 case decoder.Prefilled():
                     prefill = stage.seconds
+                    yield RootDecided(*self._emit(stage.token_ids), new(stage.token_ids))
                 case decoder.Started():
                     yield RoundStarted(stage.index, stage.prefix_length, stage.root, new([stage.root]))
                     layer = 0
@@ -141,17 +143,19 @@ class _Recorder:
                                        new([stage.bonus]))
                 case decoder.Committed():
                     self.seconds.append(stage.seconds)
-                    self.emitted += stage.token_ids
                     yield CacheCommitted(stage.kept, stage.length_before, stage.length_after, stage.seconds,
-                                         stage.token_ids, [self.text.add([i]) for i in stage.token_ids])
+                                         *self._emit(stage.token_ids))
                 case decoder.Ended():
-                    self.emitted += stage.token_ids
-                    self.text.add(stage.token_ids, last=True)
+                    self.text.add([], last=True)
                     yield RunFinished(
                         output={"token_ids": self.emitted, "text": self.text.text, "finish_reason": stage.finish_reason},
                         summary=summarise(self.lengths, self.config.depth, len(self.emitted), self.seconds, prefill),
-                        vocabulary={str(i): self.words.entry(i) for i in stage.token_ids}, check=unchecked,
+                        check=unchecked,
                     )
+
+    def _emit(self, token_ids: list[int]) -> tuple[list[int], list[str]]:
+        self.emitted += token_ids
+        return token_ids, [self.text.add([i]) for i in token_ids]
 
     def _drafted(self, number: int, layer: Layer) -> LayerDrafted:
         token, parent = torch.stack([layer.token, layer.parent]).tolist()

@@ -41,7 +41,7 @@ def finish_cancelled(config: dict, words: dict, ids: list[int], lengths: list[in
 
 
 def emitted(ids: list[int], config: dict) -> list[int]:
-    """Of the committed ids, those that the run may emit: its last round may have reached past its end."""
+    """Of the decided ids, those that the run may emit: its last round may have reached past its end."""
     stops = set(config["stop_ids"])
     ids = ids[: config["max_new_tokens"]]
     return ids[: next((place for place, token in enumerate(ids, start=1) if token in stops), len(ids))]

@@ -68,10 +68,11 @@ def test_colour_on_a_terminal_tells_drafted_from_bonus(capsys, monkeypatch, tmp_
     on_a_terminal(monkeypatch)
     coloured = decode(capsys, *PAIR, *IDS, *FEW, "--quiet")
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
-    rounds = Trace.load(tmp_path / "t.json").rounds
-    roots = re.findall(r"\x1b\[33;1m<(\d+)>", coloured)
-    assert roots[: len(rounds)] == [str(r.root) for r in rounds]
-    assert coloured.count("\x1b[32m") == coloured.count("\x1b[0m") == len(rounds)
+    trace = Trace.load(tmp_path / "t.json")
+    own = [trace.rounds[0].root, *(r.accept.bonus for r in trace.rounds)]
+    assert trace.output.token_ids[-1] not in own[-1:]  # the last round's bonus came after the end
+    assert re.findall(r"\x1b\[33;1m<(\d+)>", coloured) == [str(token) for token in own[:-1]]
+    assert coloured.count("\x1b[32m") == sum(r.accept.length > 0 for r in trace.rounds)
 
 
 def test_no_colour_where_it_is_not_wanted(capsys, monkeypatch):

@@ -31,7 +31,7 @@ def test_only_frequent_tokens_are_drafted_and_the_output_is_the_same(ranked_pair
 
 
 def test_scores_are_those_of_the_full_output_renormalised(ranked_pair):
-    config = DecodeConfig(top_k=4, depth=0, total_tokens=4, max_new_tokens=1)
+    config = DecodeConfig(top_k=4, depth=0, total_tokens=4, max_new_tokens=2)
     full = decode(ranked_pair, [5, 6, 7], DecodeConfig(**{**config.to_dict(), "top_k": 97, "total_tokens": 97})).rounds[0]
     some = decode(ranked_pair, [5, 6, 7], DecodeConfig(**{**config.to_dict(), "draft_vocab": 33})).rounds[0]
     log_prob = dict(zip(full.candidates.token, full.candidates.log_prob))

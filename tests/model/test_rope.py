@@ -9,7 +9,7 @@ from pair_maker import make_head, make_target
 from transformers import LlamaForCausalLM
 
 from core import DecodeConfig, decode, load_pair, stream
-from core.decoder import Committed, DecodeError, Ended, plain, rounds
+from core.decoder import Committed, DecodeError, Prefilled, plain, rounds
 from core.errors import UserError
 from core.measure.check import check
 from core.model.rope import RopeByLength, context_of
@@ -86,7 +86,7 @@ def test_drafts_that_are_accepted_across_the_border(kind, tmp_path):
     answers = truth(target, prompt_of(30), 40)
 
     def knowing(drafter, fresh, features, config):  # one path, the right one, and a wrong sibling at each step
-        place = sum(len(s.token_ids) for s in stages) + 1  # the root is known already
+        place = sum(len(s.token_ids) for s in stages)  # the root among them
         for number in range(config.depth + 1):
             right = (answers + [0] * 9)[place + number]
             parent = max(0, 2 * number - 1)
@@ -96,7 +96,7 @@ def test_drafts_that_are_accepted_across_the_border(kind, tmp_path):
 
     config, stages = DecodeConfig(top_k=2, depth=4, total_tokens=10, max_new_tokens=40), []
     for stage in rounds(pair, prompt_of(30), config, grow=knowing):
-        if isinstance(stage, Committed | Ended):
+        if isinstance(stage, Prefilled | Committed):
             stages.append(stage)
     assert [token for s in stages for token in s.token_ids] == answers
     assert max(len(s.kept) for s in stages if isinstance(s, Committed) and s.length_before < BORDER < s.length_after) > 3
