@@ -80,7 +80,7 @@ TV.Round = class {
     this.present = [];
     this.states = this.page.frames.map(frame => TV.unpack(frame.states));
     this.bits = r.tree.mask.map(TV.bits);
-    this.tests = new Map(r.accept.tests.map(test => [r.tree.candidate[test.node], test]));
+    this.tests = new Map(r.accept.draws.map(test => [r.tree.candidate[test.node], test]));
   }
 
   get frames() { return this.page.frames; }

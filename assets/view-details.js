@@ -68,7 +68,7 @@ TV.Details = class {
     if (test) return test.accepted ? say('yes', '✓ ' + d.drawIn(TV.num(test.r), TV.num(test.p))) : say('no', '✕ ' + d.drawOut(TV.num(test.r), TV.num(test.p)));
     if (m.onPath.has(id)) return say('yes', '✓ ' + d.accepted);
     const choice = TV.quote(m.choice(parent));
-    if (m.raw.accept.tests.length) return say('', d.sampledOff);
+    if (m.raw.accept.draws.length) return say('', d.sampledOff);
     if (parent === m.raw.accept.bonus_from) return say('no', '✕ ' + d.mismatch(choice));
     return say('', m.tokens[id] === m.raw.target.argmax[parent] ? d.offPathMatch : d.offPath(choice));
   }

@@ -34,13 +34,13 @@ TV.Panels = class {
   }
 
   get name() {
-    const kind = this.view.frame.kind, sampled = this.model.raw.accept.tests.length > 0;
+    const kind = this.view.frame.kind, sampled = this.model.raw.accept.draws.length > 0;
     return this.view.state.panel ?? (kind === 'accept' && sampled ? 'draws' : TV.PANEL_OF[kind]);
   }
 
   frame(m) {
     this.model = m;
-    const names = ['scores', 'mask', 'rows', 'paths', ...(m.raw.accept.tests.length ? ['draws'] : []), 'cache'];
+    const names = ['scores', 'mask', 'rows', 'paths', ...(m.raw.accept.draws.length ? ['draws'] : []), 'cache'];
     const t = key => this.view.t(key), name = names.includes(this.name) ? this.name : 'mask';
     TV.fill(this.view.ref.tabs, names.map(key => ['button', {role: 'tab', 'data-panel': key, 'aria-selected': key === name, tabindex: key === name ? 0 : -1,
       class: `tab${key === name ? ' now' : ''}${key === this.view.state.panel ? ' held' : ''}`}, t(key)]));
@@ -158,7 +158,7 @@ TV.Panels = class {
     const w = key => this.view.t(key), tree = m.raw.tree;
     const cells = Math.min(14, this.room(1, 221, 236));
     let parent = null, left = 1;
-    return this.grid('draws', ['', w('token'), 'p', 'r', w('left'), ''], m.raw.accept.tests.map((test, i) => {
+    return this.grid('draws', ['', w('token'), 'p', 'r', w('left'), ''], m.raw.accept.draws.map((test, i) => {
       if (tree.parent[test.node] !== parent) { parent = tree.parent[test.node]; left = 1; }
       const id = tree.candidate[test.node], line = [[i + 1, ''], [TV.clip(m.label(id), cells), 'tok'], [TV.num(test.p, 3), ''], [TV.num(test.r, 3), ''],
         [TV.num(left, 3), ''], [test.accepted ? '✓ ' + w('stays') : '✕ ' + w('falls'), 'verdict']];

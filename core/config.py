@@ -1,38 +1,32 @@
 """Every knob of a decoding run, validated when it is set.
 
-Knows numbers only: no torch, no model. What depends on a particular pair (does the prompt fit its
-context, is `top_k` within its vocabulary) is checked where the pair is known, in `decoder.py`.
+Knows numbers and policies' declarations only: no torch, no model. What depends on a particular pair (does the prompt fit
+its context, is a layer's width within its vocabulary) is checked where the pair is known, in `limits.py`.
 """
 
 from __future__ import annotations
 
 import math
-import reprlib
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
 from numbers import Integral, Real
 
 from .errors import UserError
+from .policies import SHIPPED, find, recorded
+from .policies.policy import MOST, Bounds, Knob, Policy, brief
 
-MOST = 2**64 - 1  # of any whole number here: a seed may be that large
-MOST_CANDIDATES = 250_000  # of a round: some 10 MB of trace
-MOST_ROWS = 10_000         # of a tree: its mask is the square
-
-
-def brief(value: object) -> str:
-    """A value as it stands in a sentence: however long, a few dozen characters of it."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # Python writes no number of thousands of digits
-        return "a number of thousands of digits"
+COMMON = {  # what every policy's runs have; the policy's own knobs stand beside them
+    "max_new_tokens": Knob(128, least=1, says="exact upper bound of emitted tokens"),
+    "sample_top_k": Knob(0, says="keep only the target's k likeliest tokens before sampling, 0 keeps all"),
+    "seed": Knob(0, says="of every random draw of the run"),
+    "draft_vocab": Knob(0, says="score only the target's so many most frequent tokens while drafting, 0: all"),
+}
 
 
-@dataclass(frozen=True, slots=True)
 class DecodeConfig:
-    """The settings of one run.
+    """The settings of one run. Equal where their values are; none can be changed, `but` makes another.
 
-    top_k         children scored per expanded node, and nodes expanded per layer
-    depth         beam passes after the head's first: a round has depth + 1 layers of candidates
-    total_tokens  drafted nodes kept by the re-rank, the root not counted
+    policy        the way to draft: a name (`core.policies.SHIPPED`), `module:object` of your own file, or the object
+    **knobs       the policy's own: top_k, depth and total_tokens of eagle2; length of chain. `config.knobs` has them all
     max_new_tokens  exact upper bound of emitted tokens
     temperature   0 decodes greedily; above 0 samples the target's softmax(logits / temperature)
     top_p         nucleus of the target's distribution, 1 keeps all of it
@@ -46,95 +40,113 @@ class DecodeConfig:
     see them. Raises UserError with one sentence that names the value and the remedy.
     """
 
-    top_k: int = 10
-    depth: int = 5
-    total_tokens: int = 59
-    max_new_tokens: int = 128
-    temperature: float = 0.0
-    top_p: float = 1.0
-    sample_top_k: int = 0
-    seed: int = 0
-    draft_vocab: int = 0
-    stop_ids: tuple[int, ...] = ()
+    __slots__ = ("bounds", "draft_vocab", "drafting", "knobs", "max_new_tokens", "policy", "sample_top_k", "seed",
+                 "stop_ids", "temperature", "top_p")
 
-    def __post_init__(self):
-        for name in ("top_k", "depth", "total_tokens", "max_new_tokens", "sample_top_k", "seed", "draft_vocab"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral):  # numpy's are, in whatever width
-                raise UserError(f"{name} is {brief(value)}; give a whole number.")
-            object.__setattr__(self, name, value := int(value))
-            if value > MOST:
-                raise UserError(f"{name} is {brief(value)}; give {MOST} or less.")
-        for name, least in (("top_k", 1), ("depth", 0), ("total_tokens", 1), ("max_new_tokens", 1),
-                            ("sample_top_k", 0), ("seed", 0), ("draft_vocab", 0)):
-            value = getattr(self, name)
-            if value < least:
-                raise UserError(f"{name} is {brief(value)}; give {least} or more.")
-        if self.candidates > MOST_CANDIDATES:
-            raise UserError(f"top_k is {self.top_k} and depth is {self.depth}: a round would score {round_cost(self.candidates)}; "
-                            f"{MOST_CANDIDATES:,} candidates are the most, so lower top_k or depth.")
-        if self.total_tokens > self.candidates:
-            raise UserError(
-                f"total_tokens is {self.total_tokens}, but top_k {self.top_k} and depth {self.depth} give only "
-                f"{self.candidates} candidates (top_k + depth * top_k^2); lower total_tokens to {self.candidates} "
-                "or raise top_k or depth."
-            )
-        if self.total_tokens > MOST_ROWS:
-            raise UserError(f"total_tokens is {self.total_tokens}; the target reads a tree in one pass, {MOST_ROWS:,} are the most.")
-        if 0 < self.draft_vocab < self.top_k:
-            raise UserError(f"draft_vocab is {self.draft_vocab}, fewer tokens than top_k {self.top_k} children; give 0 "
-                            "(all tokens) or more.")
-        for name in ("temperature", "top_p"):
-            value = getattr(self, name)
-            try:
-                number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-            except OverflowError:  # a whole number of hundreds of digits
-                number = math.inf
-            if not math.isfinite(number):
-                raise UserError(f"{name} is {brief(value)}; give a finite number.")
-            object.__setattr__(self, name, number)
+    drafting: Policy  # the policy itself; `policy` is its name
+    bounds: Bounds    # what a round may take
+
+    def __init__(self, policy: str | Policy = "eagle2", *, max_new_tokens: int = 128, temperature: float = 0.0,
+                 top_p: float = 1.0, sample_top_k: int = 0, seed: int = 0, draft_vocab: int = 0,
+                 stop_ids: tuple[int, ...] = (), **knobs: int):
+        given = {"max_new_tokens": max_new_tokens, "sample_top_k": sample_top_k, "seed": seed, "draft_vocab": draft_vocab}
+        drafting = find(policy)
+        self._set(drafting=drafting, policy=drafting.name, knobs=drafting.settings(knobs),
+                  **{name: knob.read(name, given[name]) for name, knob in COMMON.items()},
+                  temperature=_finite("temperature", temperature), top_p=_finite("top_p", top_p), stop_ids=_ids(stop_ids))
         if self.temperature < 0:
             raise UserError(f"temperature is {self.temperature}; give 0 (greedy) or a positive number.")
         if not 0 < self.top_p <= 1:
             raise UserError(f"top_p is {self.top_p}; give a number above 0 and at most 1 (1 keeps every token).")
-        stops = self.stop_ids
-        if not isinstance(stops, (list, tuple)) or any(
-                isinstance(i, bool) or not isinstance(i, Integral) or not 0 <= i <= MOST for i in stops):
-            raise UserError(f"stop_ids is {brief(stops)}; give a list of token ids, whole numbers of 0 or more.")
-        object.__setattr__(self, "stop_ids", tuple(map(int, stops)))
+        self._set(bounds=drafting.bounds(self.knobs))
+        if 0 < self.draft_vocab < self.bounds.children:
+            raise UserError(f"draft_vocab is {self.draft_vocab}, fewer tokens than the {self.bounds.children} children of a "
+                            "node; give 0 (all tokens) or more.")
 
-    @property
-    def candidates(self) -> int:
-        """Candidates the head scores in a round: top_k from its first pass, top_k^2 from each later one."""
-        return candidate_count(self.top_k, self.depth)
+    def _set(self, **values) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
-    @property
-    def positions(self) -> int:
-        """What a round may take of the context: the root, and a node in each of depth + 1 layers."""
-        return self.depth + 2
+    def __setattr__(self, name: str, value: object):
+        raise AttributeError(f"settings cannot be changed; make others with config.but({name}=...)")
+
+    def __getattr__(self, name: str) -> int:
+        """A knob of the policy."""
+        if not name.startswith("_") and name in (knobs := object.__getattribute__(self, "knobs")):
+            return knobs[name]
+        raise AttributeError(f"{type(self).__name__} has no setting {name}; the policy {self.policy} has "
+                             f"{', '.join(self.knobs) or 'none of its own'}")
+
+    def __reduce__(self):
+        return _again, (self.drafting, self.to_dict())
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, DecodeConfig) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return f"DecodeConfig({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
 
     @property
     def greedy(self) -> bool:
         """Below this temperature the softmax is one-hot in float32 anyway (the reference's own threshold)."""
         return self.temperature <= 1e-5
 
+    @property
+    def positions(self) -> int:
+        """What a round may take of the context: the root, and a node at each depth."""
+        return self.bounds.depth + 1
+
+    def but(self, **changes) -> DecodeConfig:
+        """These settings with some of them changed."""
+        values = self.to_dict() | changes
+        return DecodeConfig(**values) if "policy" in changes else _again(self.drafting, values)
+
+    def plainly(self) -> DecodeConfig:
+        """The same run without a draft."""
+        return DecodeConfig("plain", **{name: value for name, value in self.to_dict().items()
+                                        if name not in self.knobs and name not in ("policy", "draft_vocab")})
+
+    def told(self) -> str:
+        """The policy and its knobs, in words: eagle2 (top_k 10, depth 5, total_tokens 59)."""
+        knobs = ", ".join(f"{name} {value}" for name, value in self.knobs.items())
+        return self.policy + f" ({knobs})" * bool(knobs)
+
     def to_dict(self) -> dict:
-        return asdict(self) | {"stop_ids": list(self.stop_ids)}
+        return {"policy": self.policy, **self.knobs, "max_new_tokens": self.max_new_tokens, "temperature": self.temperature,
+                "top_p": self.top_p, "sample_top_k": self.sample_top_k, "seed": self.seed, "draft_vocab": self.draft_vocab,
+                "stop_ids": list(self.stop_ids)}
 
     @classmethod
-    def from_dict(cls, values: dict) -> DecodeConfig:
-        """The inverse of `to_dict`: every field, and no other. Raises UserError."""
-        names = {f.name for f in fields(cls)}
-        for name in sorted(names ^ set(values), key=str):
-            raise UserError(f"the field {brief(name)} is {'missing' if name in names else 'unknown'} in config.")
-        return cls(**values)
+    def from_dict(cls, values: Mapping) -> DecodeConfig:
+        """The inverse of `to_dict`: every field, and no other. Nothing is imported for it: a policy that is not one of ours
+        keeps its name and its knobs, and cannot decode. Raises UserError."""
+        policy = recorded(values.get("policy", "eagle2"))
+        theirs = set() if policy.name in SHIPPED else {name for name in values if name not in COMMON}
+        expected = {*theirs, *_again(policy, {}).to_dict()}
+        for name in sorted(expected ^ set(values), key=str):
+            raise UserError(f"the field {brief(name)} is {'missing' if name in expected else 'unknown'} in config.")
+        return _again(policy, dict(values))
 
 
-def candidate_count(top_k: int, depth: int) -> int:
-    """top_k + depth * top_k^2 (EAGLE-2, section 4.1): the most nodes a re-rank can keep."""
-    return top_k + depth * top_k**2
+def _again(drafting: Policy, values: dict) -> DecodeConfig:
+    return DecodeConfig(**values | {"policy": drafting})
 
 
-def round_cost(candidates: int) -> str:
-    """What a round of so many candidates takes, roughly, where it is recorded."""
-    return f"{candidates:,} candidates, some {candidates * 4e-5:,.1f} MB of trace and {candidates * 2e-4:,.0f} MB of memory"
+def _finite(name: str, value: object) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
+        raise UserError(f"{name} is {brief(value)}; give a finite number.")
+    return number
+
+
+def _ids(stops: object) -> tuple[int, ...]:
+    if not isinstance(stops, list | tuple) or any(
+            isinstance(i, bool) or not isinstance(i, Integral) or not 0 <= i <= MOST for i in stops):
+        raise UserError(f"stop_ids is {brief(stops)}; give a list of token ids, whole numbers of 0 or more.")
+    return tuple(map(int, stops))

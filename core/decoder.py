@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -16,13 +16,12 @@ from torch import Tensor
 
 from .config import DecodeConfig
 from .errors import DecodeError, PairWarning
-from .model.head import Drafter
+from .limits import check_input, rows_needed
+from .model.head import Drafter, Idle
 from .model.pair import Pair
 from .model.steps import stepwise
 from .model.target import pieces
-from .policies.eagle2 import grow_dynamic
-from .policies.limits import check_input, rows_needed
-from .tree import UNLIKELY, Layer, Tree, flatten, gather, rerank
+from .tree import UNLIKELY, Layer, Tree, flatten, gather
 from .verify import Accepted, Chance, accept_greedy, accept_sampling, target_distribution
 
 
@@ -35,6 +34,7 @@ class Reading:
 @dataclass(frozen=True, slots=True)
 class Prefilled:
     token_ids: list[int]  # the first root: the target has decided it
+    logits: Tensor        # [vocab], after the prompt
     seconds: float
 
 
@@ -71,17 +71,16 @@ Stage = Reading | Prefilled | Started | Layer | Tree | Verified | Accepted | Com
 
 @stepwise
 @torch.inference_mode()
-def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None,
-           grow: Callable = grow_dynamic) -> Iterator[Stage]:
+def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None) -> Iterator[Stage]:
     """Decode, yielding every stage. Raises DecodeError before the first stage for input that cannot be decoded,
     and later where a model's numbers stop being finite. Closing the iterator ends the run."""
     check_input(pair, prompt_ids, config)
     chance = chance or Chance(config.seed)
     output = Output(config, pair.eos_ids)
-    target, tick = pair.target, Stopwatch()
+    target, policy, tick = pair.target, config.drafting, Stopwatch()
     capacity = rows_needed(pair, len(prompt_ids), config)
     cache = target.new_cache(capacity)
-    drafter = Drafter(pair.head, target, capacity, config.draft_vocab)
+    drafter = Drafter(pair.head, target, capacity, config.draft_vocab) if config.bounds.passes else Idle()
 
     # The head sees one token further than its feature: beside the feature of token i it reads token i + 1. So what is
     # fresh for it is the prompt without its first token, and the root; in later rounds, the path and the next root.
@@ -104,7 +103,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     if len(piece) < len(prompt):  # of the last piece too: a mask of its rows over a long prompt is large
         drafter.remember(fresh[:-1], features[:-1])
         fresh, features = fresh[-1:], features[-1:]
-    yield Prefilled(output.add([root]), tick.lap("prefill"))
+    yield Prefilled(output.add([root]), logits, tick.lap("prefill"))
 
     index = 0
     while not output.finish_reason:
@@ -116,18 +115,19 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         tick.start()
 
         layers = []
-        for layer in grow(drafter, fresh, features, config):
+        for layer in policy.grow(drafter, fresh, features, config):
             layers.append(layer)
             tick.lap("draft")
             yield layer
             tick.start()
         candidates = gather(layers)
-        blind = bool(candidates.score.max() <= UNLIKELY)  # not one guess is a number: is that the head, or the root?
+        # Not one guess is a number: is that the head, or the root?
+        blind = bool(layers) and bool(candidates.score.max() <= UNLIKELY)
         if blind and not all(bool(weight.isfinite().all()) for weight in pair.head.parameters()):
             raise DecodeError(_not_finite("head", f"in round {index + 1}", pair))
         tick.lap("draft")
 
-        tree = flatten(root, candidates, rerank(candidates.score, config.total_tokens))
+        tree = flatten(root, candidates, policy.keep(candidates, config))
         tick.lap("tree")
         yield tree
         tick.start()
@@ -156,43 +156,16 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         tick.start()
 
         cache.keep(accepted.path)  # root and accepted tokens; the bonus is read next round, as its root
-        features = features[torch.tensor(accepted.path, device=features.device)]  # the true ones: the head starts from them
-        path_tokens = tree.token[accepted.path]
-        fresh = torch.cat([path_tokens[1:], torch.tensor([accepted.bonus])])
-        root = accepted.bonus
+        root, path = accepted.bonus, torch.tensor(accepted.path)
+        features = features.index_select(0, path.to(features.device))  # the true ones: the head starts from them
+        decided = [*tree.token[path].tolist()[1:], root]
+        fresh = torch.tensor(decided)
         tick.lap("commit")
-        yield Committed(accepted.path, n, cache.length, tick.take(), output.add(fresh.tolist()))
+        yield Committed(accepted.path, n, cache.length, tick.take(), output.add(decided))
         index += 1
     yield Ended(output.finish_reason)
     if output.finish_reason == "cancelled":
         raise DecodeError(_not_finite("target", f"after token {root} in round {index + 1}", pair))
-
-
-@stepwise
-@torch.inference_mode()
-def plain(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None,
-          reading: Callable[[int, int], object] = lambda read, total: None) -> Iterator[tuple[Tensor, int]]:
-    """Plain decoding of the same target through the same code path: one token a pass, the same stopping rules.
-
-    Yields the logits [vocab] and the token that follows from them, as a pair; `reading` is called with how many tokens of
-    the prompt have been read, and of how many, after each piece.
-    """
-    check_input(pair, prompt_ids, config)
-    chance = chance or Chance(config.seed)
-    output = Output(config, pair.eos_ids)
-    limit = min(len(prompt_ids) + config.max_new_tokens, pair.target.context)
-    cache = pair.target.new_cache(limit)
-    for piece in pieces(torch.tensor(prompt_ids)):
-        features = pair.target.read(piece, cache, len(prompt_ids))
-        reading(cache.length, len(prompt_ids))
-    logits = pair.target.logits(features[-1:])[0]
-    while True:
-        token = int(logits.argmax()) if config.greedy else chance.pick(_shaped(logits, config))
-        yield logits, token
-        output.add([token])
-        if output.finish_reason or cache.length == limit:
-            return
-        logits = pair.target.step(token, cache)
 
 
 @dataclass(slots=True)

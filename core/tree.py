@@ -16,14 +16,15 @@ UNLIKELY = -1e5  # log-probability of a guess that is no number: below every rea
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What one forward of the head proposed: all columns over its rows x top_k children, on the head's device."""
+    """What the head proposed at once: columns over all children of the rows it was fed, on the head's device."""
 
     expanded: Tensor  # [rows] candidate ids fed to the head, 0 = root
-    token: Tensor     # [rows * top_k]
-    parent: Tensor    # [rows * top_k] candidate ids
-    log_prob: Tensor  # [rows * top_k] float32, given the parent
-    score: Tensor     # [rows * top_k] float32, cumulative from the root
+    token: Tensor     # [children]
+    parent: Tensor    # [children] candidate ids
+    log_prob: Tensor  # [children] float32, given the parent
+    score: Tensor     # [children] float32, cumulative from the root
     selected: Tensor  # candidate ids that the next layer expands
+    passes: int = 1   # forwards of the head that it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Tree:
     depth: Tensor             # [rows] 0 for the root
     mask: Tensor              # [rows, rows] bool, True where the row may attend: its ancestors and itself
     retrieve_indices: Tensor  # [leaves, deepest + 1] rows from root to leaf, -1 padded, by ascending leaf
-    cutoff: float             # score of the worst kept candidate
+    cutoff: float             # score of the worst kept candidate; 0 of none
 
 
 def expand(logits: Tensor, parent_score: Tensor, top_k: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -79,6 +80,8 @@ def rerank(score: Tensor, total_tokens: int) -> Tensor:
 
 def gather(layers: list[Layer]) -> Candidates:
     """All layers as one set of candidates on the CPU: the one transfer of a round's draft. N = sum of layer sizes."""
+    if not layers:
+        return NOTHING
     numbers = torch.stack([torch.cat([layer.token for layer in layers]), torch.cat([layer.parent for layer in layers])])
     score = torch.cat([layer.score for layer in layers]).to("cpu", non_blocking=True)
     token, parent = numbers.cpu()  # waits for both copies
@@ -90,30 +93,38 @@ def flatten(root: int, candidates: Candidates, kept: Tensor) -> Tree:
     """The kept candidates as a tree that the target can read in one pass.
 
     kept [total_tokens] ascending places, closed under parents (asserted: a child without its parent would be
-    verified in a context that nobody drafted).
+    verified in a context that nobody drafted). Of none, the tree is the root alone.
     """
+    if not len(kept):
+        return Tree(torch.tensor([root]), *ALONE)
     rows = len(kept) + 1
     candidate = torch.cat([torch.zeros(1, dtype=torch.long), kept + 1])         # [rows]
     row_of = torch.full((len(candidates.token) + 1,), -1)
     row_of[candidate] = torch.arange(rows)
     parent = row_of[candidates.parent[kept]]                                    # [total_tokens]
-    assert bool((parent >= 0).all()), "the re-rank kept a candidate without its parent"
+    assert bool((parent >= 0).all()), "the policy kept a candidate without its parent"
     parent = torch.cat([torch.tensor([-1]), parent])
-    depth = torch.cat([torch.zeros(1, dtype=torch.long), candidates.layer[kept] + 1])
     token = torch.cat([torch.tensor([root]), candidates.token[kept]])
-    deepest = int(depth[-1])  # creation order is layer order
 
     # All rows climb to the root in step, each marking the ancestor it stands on. For root 0, its child 1 and grandchild 2
-    # they stand on [0, 1, 2], then [0, 0, 1], then [0, 0, 0]; an ancestor's place in the path is its depth.
+    # they stand on [0, 1, 2], then [0, 0, 1], then [0, 0, 0]; the steps to the root are the depth.
     climb = parent.clamp(min=0)  # the root climbs to itself
-    ancestor, every_row = torch.arange(rows), torch.arange(rows)
+    every_row = torch.arange(rows)
+    stands, depth = [every_row], torch.zeros(rows, dtype=torch.long)
+    while bool((on := stands[-1] > 0).any()):
+        depth += on
+        stands.append(climb[stands[-1]])
     mask = torch.zeros(rows, rows, dtype=torch.bool)
-    path = torch.full((rows, deepest + 1), -1)
-    for up in range(deepest + 1):
+    path = torch.full((rows, len(stands)), -1)
+    for up, ancestor in enumerate(stands):  # an ancestor's place in the path is its depth
         mask[every_row, ancestor] = True
         path[every_row, (depth - up).clamp(min=0)] = ancestor
-        ancestor = climb[ancestor]
 
     leaf = torch.ones(rows, dtype=torch.bool)
     leaf[parent[1:]] = False
     return Tree(token, candidate, parent, depth, mask, path[leaf], float(candidates.score[kept].min()))
+
+
+_ZERO, _NONE = torch.zeros(1, dtype=torch.long), torch.zeros(0, dtype=torch.long)
+NOTHING = Candidates(_NONE, _NONE, _NONE, torch.zeros(0))
+ALONE = (_ZERO, _ZERO - 1, _ZERO, torch.ones(1, 1, dtype=torch.bool), _ZERO[None], 0.0)  # a tree but for its token

@@ -65,6 +65,8 @@ def accept_greedy(tree: Tree, argmax: Tensor, sound: Tensor | None = None) -> Ac
     row is not accepted, its token may still be the bonus. Siblings have different tokens, so the path is unique
     although several leaves may share it; `row` is the first of them.
     """
+    if len(tree.token) == 1:
+        return Accepted(0, [0], int(argmax[0]), [])
     paths = tree.retrieve_indices                                                # [leaves, columns]
     # A token stays if the target would have said it after its parent, one column to the left; padding never does
     matches = (tree.token[paths[:, 1:]] == argmax[paths[:, :-1]]) & (paths[:, 1:] >= 0)

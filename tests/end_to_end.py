@@ -10,7 +10,7 @@ import sys
 from gradio_client import Client
 
 from core import DecodeConfig, Trace, load_named
-from core.decoder import plain
+from core.measure.plain import plain
 
 PROMPT = "Once upon a time"
 

@@ -89,7 +89,7 @@ def test_golden(path):
         assert ours.accept.bonus == theirs["next_token"]
         assert ours.cache.length_after == theirs["kv_len_after"]
         if sampled:
-            assert [t.r for t in ours.accept.tests] == theirs["uniform_draws"]
+            assert [t.r for t in ours.accept.draws] == theirs["uniform_draws"]
         else:
             assert ours.accept.row == theirs["best_candidate"]
         check_draft(ours, theirs["draft"], golden)
@@ -119,9 +119,9 @@ def test_head_attention_masks(path, monkeypatch):
     golden = json.loads(path.read_text())
     seen, probe = [], Drafter.probe
 
-    def spy(self, token_ids, features, mask):
+    def spy(self, token_ids, features, mask, depth):
         seen.append(mask.clone())
-        return probe(self, token_ids, features, mask)
+        return probe(self, token_ids, features, mask, depth)
 
     monkeypatch.setattr(Drafter, "probe", spy)
     decode(pair(golden["head"]), golden["prompt"], settings(golden))

@@ -7,9 +7,11 @@ import torch
 from pair_maker import make_head, make_target
 
 from core import DecodeConfig, Trace, decode, generate, load_pair
-from core.decoder import DecodeError, plain
+from core.errors import DecodeError
 from core.measure.check import check
-from core.policies.eagle2 import grow_dynamic
+from core.measure.plain import plain
+from core.policies.chain import POLICY as CHAIN
+from core.policies.policy import Bounds, Knob, Policy
 from core.tree import Layer
 
 GRID = [
@@ -109,24 +111,28 @@ def test_the_context_limit_ends_a_run(tmp_path):
         decode(pair, list(range(37)), config)
 
 
-def test_another_way_to_draft_is_another_function(golden_pair):
-    """A chain with two side guesses per link, verified by the same round: still lossless."""
-    def grow_comb(drafter, token_ids, features, config):
-        for number, layer in enumerate(grow_dynamic(drafter, token_ids, features,
-                                                    dataclasses.replace(config, top_k=1, total_tokens=1))):
+class Comb(Policy):
+    """A chain with two side guesses per link."""
+
+    name = "comb"
+    knobs = {"length": Knob(4, least=1)}
+
+    def bounds(self, knobs):
+        n = knobs["length"]
+        return Bounds(passes=n, candidates=3 * n, rows=3 * n + 1, depth=n, head_rows=n - 1, children=3)
+
+    def grow(self, drafter, token_ids, features, config):
+        for number, layer in enumerate(CHAIN.grow(drafter, token_ids, features, config)):
             first, parent = 3 * number + 1, max(0, 3 * number - 2)
             spread = lambda x, worse: torch.cat([x, x - worse, x - 2 * worse])  # noqa: E731
             yield Layer(torch.tensor([parent]), torch.cat([layer.token, torch.tensor([3, 4])]),
                         torch.tensor([parent] * 3), spread(layer.log_prob, 20), spread(layer.score, 20),
-                        torch.tensor([first] if number < config.depth else [], dtype=torch.long))
+                        torch.tensor([first] if number + 1 < config.length else [], dtype=torch.long))
 
-    from core.decoder import Committed, Prefilled, rounds
-    config = DecodeConfig(top_k=3, depth=3, total_tokens=12, max_new_tokens=30)
-    emitted = []
-    for stage in rounds(golden_pair, [1, 115, 57], config, grow=grow_comb):
-        if isinstance(stage, Prefilled | Committed):
-            emitted += stage.token_ids
-    assert emitted == recompute(golden_pair, [1, 115, 57], 30)
+
+def test_another_way_to_draft_is_another_policy(golden_pair):
+    """Verified by the same round: still lossless."""
+    assert generate(golden_pair, [1, 115, 57], DecodeConfig(Comb(), max_new_tokens=30)) == recompute(golden_pair, [1, 115, 57], 30)
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
@@ -167,7 +173,7 @@ def test_the_check_sees_tokens_too_many_and_too_few(golden_pair):
     config = DecodeConfig(top_k=4, depth=2, total_tokens=11, max_new_tokens=12)
     ids = generate(golden_pair, [7], config)
     assert len(ids) == 12 and check(golden_pair, [7], config, ids)["lossless"]
-    for settings in (config, dataclasses.replace(config, max_new_tokens=20, stop_ids=(ids[4],))):
+    for settings in (config, config.but(max_new_tokens=20, stop_ids=(ids[4],))):
         whole = generate(golden_pair, [7], settings)
         assert check(golden_pair, [7], settings, whole)["lossless"]
         surplus = check(golden_pair, [7], settings, [*whole, 5])

@@ -10,7 +10,7 @@ from pair_maker import make_head, make_target
 
 from core import DecodeConfig, decode, generate, load_pair
 from core import decoder as decoder_module
-from core.decoder import plain
+from core.measure.plain import plain
 from core.tree import Candidates, flatten
 from core.verify import Accepted, Chance, Draw, accept_sampling, target_distribution
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import DecodeConfig
-from core.policies.eagle2 import grow_dynamic
+from core.policies.eagle2 import POLICY
 from core.tree import Candidates, expand, flatten, gather, rerank, select
 from core.verify import accept_greedy
 
@@ -37,7 +37,7 @@ class FakeDrafter:
     def observe(self, token_ids, features):
         return torch.zeros(1, 2), self.logits(1)
 
-    def probe(self, token_ids, features, mask):
+    def probe(self, token_ids, features, mask, depth):
         self.probed.append((token_ids, mask))
         return torch.zeros(len(token_ids), 2), self.logits(len(token_ids))
 
@@ -50,7 +50,7 @@ def drafts(draw):
     drafter = FakeDrafter(draw(st.integers(0, 2**31)), draw(st.sampled_from(["ties", "flat", "saturated", "smooth"])),
                           vocab=draw(st.integers(top_k, 9)))
     config = DecodeConfig(top_k=top_k, depth=depth, total_tokens=total)
-    layers = list(grow_dynamic(drafter, torch.tensor([5]), torch.zeros(1, 2), config))
+    layers = list(POLICY.grow(drafter, torch.tensor([5]), torch.zeros(1, 2), config))
     return config, layers, drafter
 
 
@@ -90,7 +90,7 @@ def test_tree_against_recursion(draft):
 def test_scores_and_selection(draft):
     config, layers, drafter = draft
     assert len(layers) == config.depth + 1
-    assert sum(len(layer.token) for layer in layers) == config.candidates
+    assert sum(len(layer.token) for layer in layers) == config.bounds.candidates
     score = {0: 0.0}
     token = {}
     for number, layer in enumerate(layers):

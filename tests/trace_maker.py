@@ -17,6 +17,7 @@ from core.trace.events import (
     CacheCommitted,
     LayerDrafted,
     PathAccepted,
+    RootDecided,
     RoundStarted,
     RunFinished,
     RunStarted,
@@ -24,7 +25,7 @@ from core.trace.events import (
     TreePruned,
     TreeVerified,
 )
-from core.trace.summary import summarise
+from core.trace.summary import Totals
 
 WORDS = ("the of and light blue red sky sun air because scatters shorter waves than more in a is it , . we see "
          "molecules atmosphere when reaches our eyes from every direction evening longer path through which appear "
@@ -63,14 +64,16 @@ def stream_events(prompt=(0, 1, 2, 3), rounds=6, top_k=4, depth=3, total_tokens=
 
     yield RunStarted("2026-11-29T12:00:00Z", {"name": "treeviz", "version": "0", "torch": "-", "transformers": "-"},
                      {"name": "invented", "target": "invented", "draft": "invented", "device": "cpu",
-                      "dtype": "float32", "vocab_size": size, "hidden_size": 8, "num_hidden_layers": 2},
+                      "dtype": "float32", "vocab_size": size, "hidden_size": 8, "num_hidden_layers": 2,
+                      "head": {"kind": "eagle", "layers": [2], "vocab_size": size}},
                      DecodeConfig(top_k=top_k, depth=depth, total_tokens=total_tokens, max_new_tokens=4096,
                                   temperature=temperature).to_dict(),
                      {"text": "".join(_word(texts[t])["text"] for t in prompt), "token_ids": list(prompt)},
                      vocabulary(prompt))
     context, rng = list(prompt), random.Random(7)
     root = target_choices(context, size)[0][0]
-    output, lengths = [], []
+    output, totals = [root], Totals()
+    yield RootDecided([root], [_word(texts[root])["text"]], vocabulary([root]))
     spent = {"draft": seconds * 0.4, "tree": seconds * 0.02, "verify": seconds * 0.5, "accept": 0.001, "commit": 0.001}
     for index in range(rounds):
         n = len(context)
@@ -92,7 +95,7 @@ def stream_events(prompt=(0, 1, 2, 3), rounds=6, top_k=4, depth=3, total_tokens=
             fresh = sorted(range(first, len(token)), key=lambda i: (-score[i], i))[:top_k]
             chosen = fresh if level < depth else []
             yield LayerDrafted(level, fed, columns["token"], columns["parent"], columns["log_prob"], columns["score"],
-                               chosen, vocabulary(columns["token"]))
+                               chosen, 1, vocabulary(columns["token"]))
             fed = chosen
         tree = _flatten(token, parent, layer, score, total_tokens, n)
         yield tree
@@ -105,14 +108,15 @@ def stream_events(prompt=(0, 1, 2, 3), rounds=6, top_k=4, depth=3, total_tokens=
         accepted = _accept(tree, [token[c] for c in tree.candidate], choices, temperature, rng)
         yield PathAccepted(vocabulary=vocabulary([accepted["bonus"]]), **accepted)
         kept = accepted["path"]
-        new = [token[tree.candidate[i]] for i in kept]
-        context, root = context + new, accepted["bonus"]
-        output, lengths = output + new, [*lengths, len(kept) - 1]
+        context, root = context + [token[tree.candidate[i]] for i in kept], accepted["bonus"]
+        new = [*(token[tree.candidate[i]] for i in kept[1:]), root]
+        output += new
+        totals.add(len(kept) - 1, total_tokens, max(tree.depth), depth + 1, spent)
         yield CacheCommitted(list(kept), n, n + len(kept), dict(spent), new,
                              [_word(texts[t])["text"] for t in new])
     yield RunFinished({"token_ids": output, "text": "".join(_word(texts[t])["text"] for t in output),
                        "finish_reason": "length"},
-                      summarise(lengths, depth, len(output), [spent] * rounds, 0.02))
+                      totals.summary(len(output), 0.02))
 
 
 def _path(token, parent, i):
@@ -155,7 +159,7 @@ def _flatten(token, parent, layer, score, total, n) -> TreePruned:
 
 
 def _accept(tree, tokens, choices, temperature, rng) -> dict:
-    path, tests, bonus = [0], [], None
+    path, draws, bonus = [0], [], None
     while bonus is None:
         children = [i for i in range(1, len(tokens)) if tree.parent[i] == path[-1]]
         p, left, found = dict(choices[path[-1]]), 1.0, None
@@ -163,7 +167,7 @@ def _accept(tree, tokens, choices, temperature, rng) -> dict:
             found = next((i for i in children if tokens[i] == choices[path[-1]][0][0]), None)
         for i in children if temperature else ():
             share, r = min(1.0, p.pop(tokens[i], 0.0) / left), rng.random()
-            tests.append({"node": i, "p": share, "r": r, "accepted": r < share})
+            draws.append({"node": i, "p": share, "r": r, "accepted": r < share})
             if r < share:
                 found = i
                 break
@@ -173,7 +177,7 @@ def _accept(tree, tokens, choices, temperature, rng) -> dict:
         else:
             path.append(found)
     row = next(i for i, r in enumerate(tree.retrieve_indices) if r[:len(path)] == path)
-    return {"row": row, "path": path, "length": len(path) - 1, "tests": tests, "bonus": bonus, "bonus_from": path[-1]}
+    return {"rule": "one-hot" if temperature else "greedy", "row": row, "path": path, "length": len(path) - 1, "draws": draws, "bonus": bonus, "bonus_from": path[-1]}
 
 
 def trace_with_first_token(text):
@@ -182,7 +186,8 @@ def trace_with_first_token(text):
     header, _, footer = map(json.loads, trace.lines())
     header["config"]["depth"] = 0
     header["config"]["top_k"] = header["config"]["total_tokens"] = 1
-    summary = footer["summary"] | {"rounds": 0, "new_tokens": 1, "tau": 0.0, "accepted_by_depth": [0], "seconds": {},
+    summary = footer["summary"] | {"rounds": 0, "new_tokens": 1, "tau": 0.0, "accepted_by_depth": [], "acceptance_rate_per_pos": [], "acceptance_histogram": [],
+                                   "mean_acceptance_length": 0.0, "draft_acceptance_rate": 0.0, "seconds": {},
                                    "target_forwards": 1, "head_forwards": 0}
     return Trace.from_dict(header | {"rounds": [], "check": footer["check"], "summary": summary, "output": {
         "token_ids": [15], "text": text, "finish_reason": "eos"}, "vocabulary": header["vocabulary"] | {

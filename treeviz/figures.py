@@ -77,7 +77,7 @@ def _label(trace, token: int, most: int = LONG) -> str:
 
 def _frame(r, wanted: int | str):
     """A frame of the round by its number, or the first of a kind. Raises ValueError, one sentence."""
-    there = frames(r, not r.accept.tests)
+    there = frames(r, not r.accept.draws)
     kinds = [frame.kind for frame in there]
     if wanted in kinds:
         return there[kinds.index(wanted)]

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 from ..common.ink import say
-from ..config import DecodeConfig, candidate_count, round_cost
+from ..config import DecodeConfig
 from ..errors import UserError
 from ..model.threads import choose
+from ..policies import SHIPPED, find
+from ..policies.eagle2 import round_cost
 
 COSTLY = 10_000  # candidates of a round, above which it is said what they cost
 
@@ -36,12 +38,14 @@ def add_pair(command: argparse.ArgumentParser) -> None:
 
 def add_settings(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("settings")
+    group.add_argument("--policy", default=SHIPPED[0], metavar="NAME",
+                       help=f"the way to draft: {', '.join(SHIPPED)}, or module:object of your own ({SHIPPED[0]})")
     group.add_argument("--preset", choices=["paper", "cpu"], default="paper",
-                       help="the papers' tree, or the small one that pays on a CPU, as the pair recommends it; the flags "
-                            "below change single settings of it (paper)")
-    group.add_argument("--top-k", type=int, help="children per node and nodes expanded per layer (10)")
-    group.add_argument("--depth", type=int, help="beam passes after the first: depth + 1 layers (5)")
-    group.add_argument("--total-tokens", type=int, help="drafted nodes kept, root not counted (59, or all there are)")
+                       help="of eagle2: the papers' tree, or the small one that pays on a CPU, as the pair recommends it; the "
+                            "flags below change single settings of it (paper)")
+    for name, (policy, knob) in _knobs().items():
+        group.add_argument("--" + name.replace("_", "-"), type=int, help=f"of {policy}: {knob.says} ({knob.default})")
+    group.add_argument("--knob", action="append", default=[], metavar="NAME=N", help="of a policy of your own (repeatable)")
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
     group.add_argument("--top-p", type=float, default=1.0, help="nucleus of the target's distribution (1)")
     group.add_argument("--sample-top-k", type=int, default=0, help="keep the target's k likeliest tokens (0: all)")
@@ -79,29 +83,48 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0)
 
 
+def _knobs() -> dict:
+    """The knobs of our policies: name -> (policies that have it, Knob)."""
+    found: dict = {}
+    for policy in SHIPPED:
+        for name, knob in find(policy).knobs.items():
+            found[name] = (f"{found[name][0]}, {policy}" if name in found else policy, knob)
+    return found
+
+
 def config_of(args: argparse.Namespace) -> DecodeConfig:
-    """The settings: what the flags say, then the preset. total_tokens is at most what there are candidates for, unless
-    the flag says more."""
-    shape = {"top_k": 10, "depth": 5, "total_tokens": 59, "draft_vocab": 0}
+    """The settings: what the flags say, then the preset."""
+    policy = find(args.policy)
+    given = {name: getattr(args, name) for name in (*_knobs(), "draft_vocab") if getattr(args, name) is not None}
+    for text in args.knob:
+        name, _, number = text.partition("=")
+        try:
+            given[name] = int(number)
+        except ValueError:
+            raise UserError(f"--knob is {text!r}; give a name and a whole number, like width=3.") from None
     if args.preset == "cpu":
-        from ..pairs.named import DEFAULT, named
-        shape = None if args.target else named(args.pair or DEFAULT).cpu
-        if shape is None:
-            raise UserError("This pair recommends no settings for a CPU; leave out --preset, or give --top-k, --depth and "
-                            "--total-tokens.")
-    given = {name: getattr(args, name) for name in shape if getattr(args, name) is not None}
-    shape = shape | given
-    if "total_tokens" not in given:
-        shape["total_tokens"] = min(shape["total_tokens"], max(1, candidate_count(shape["top_k"], shape["depth"])))
-    return DecodeConfig(**shape, max_new_tokens=args.max_new_tokens, temperature=args.temperature, top_p=args.top_p,
-                        sample_top_k=args.sample_top_k, seed=args.seed,
+        given = _preset(args) | given
+    common = {"draft_vocab": given.pop("draft_vocab", 0)}
+    return DecodeConfig(policy, **policy.fitting(given), **common, max_new_tokens=args.max_new_tokens,
+                        temperature=args.temperature, top_p=args.top_p, sample_top_k=args.sample_top_k, seed=args.seed,
                         stop_ids=tuple(id_list(args.stop_ids, "--stop-ids")))
+
+
+def _preset(args: argparse.Namespace) -> dict:
+    from ..pairs.named import DEFAULT, named
+    if args.policy != SHIPPED[0]:
+        raise UserError(f"--preset cpu is a tree of {SHIPPED[0]}; leave it out with --policy {args.policy}.")
+    shape = None if args.target else named(args.pair or DEFAULT).cpu
+    if shape is None:
+        raise UserError("This pair recommends no settings for a CPU; leave out --preset, or give --top-k, --depth and "
+                        "--total-tokens.")
+    return shape
 
 
 def tell_cost(config: DecodeConfig) -> None:
     """A line on stderr where a round is a large one."""
-    if config.candidates > COSTLY:
-        print(f"A round scores {round_cost(config.candidates)}; a smaller --top-k or --depth costs less.", file=sys.stderr)
+    if config.bounds.candidates > COSTLY:
+        print(f"A round scores {round_cost(config.bounds.candidates)}; a smaller tree costs less.", file=sys.stderr)
 
 
 def id_list(text: str, flag: str) -> list[int]:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import torch
 from transformers import GenerationConfig
 
-from .. import decoder
 from ..common.records import is_text, records
 from ..config import DecodeConfig
-from ..errors import UserError
+from ..errors import DecodeError, UserError
+from ..limits import check_input
 from ..model.linear import usual_form
 from ..model.pair import Pair
 from ..model.threads import threads_for, using
@@ -69,17 +69,17 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
     prompts = [encode(pair, text, chat) for text in prompts]
     for number, ids in enumerate(prompts, start=1):  # before anything slow
         try:
-            decoder.check_input(pair, ids, config)
-        except decoder.DecodeError as error:
-            raise decoder.DecodeError(f"Prompt {number} cannot be decoded: {error}") from None
-    ways = {"plain": _plain, "EAGLE-2": _unrecorded, "recorded": _recorded}
+            check_input(pair, ids, config)
+        except DecodeError as error:
+            raise DecodeError(f"Prompt {number} cannot be decoded: {error}") from None
+    ours = config.policy
+    ways = {"plain": _plain, ours: _unrecorded, "recorded": _recorded}
     if generate_too and config.greedy:
         ways["generate"] = _transformers
     threads = f"{threads_for(pair.target.model)} threads" if pair.target.device.type == "cpu" else torch.cuda.get_device_name()
-    yield (f"{pair.name}, {str(pair.target.dtype).removeprefix('torch.')} on {pair.target.device} ({threads}); top_k "
-           f"{config.top_k}, depth {config.depth}, total_tokens {config.total_tokens}, temperature "
-           f"{config.temperature:g}, up to {config.max_new_tokens} new tokens, {counted(len(prompts), 'prompt')}")
-    short = DecodeConfig(**{**config.to_dict(), "max_new_tokens": 4})
+    yield (f"{pair.name}, {str(pair.target.dtype).removeprefix('torch.')} on {pair.target.device} ({threads}); "
+           f"{config.told()}, temperature {config.temperature:g}, up to {config.max_new_tokens} new tokens, {counted(len(prompts), 'prompt')}")
+    short = config.but(max_new_tokens=4)
     for done, (name, way) in enumerate(ways.items()):  # the first call pays for allocations and kernel choices
         progress(f"Warming up: {name}", done / len(ways))
         way(pair, prompts[0], short)
@@ -98,10 +98,10 @@ def bench(pair: Pair, config: DecodeConfig, prompts: list[str], chat: bool, gene
             count[name] += len(outputs[name])
             if summary:
                 runs.append(summary)
-        same = outputs["EAGLE-2"] == outputs["plain"][: len(outputs["EAGLE-2"])]
+        same = outputs[ours] == outputs["plain"][: len(outputs[ours])]
         differ += config.greedy and not same
         tau = f"tau {runs[-1]['tau']:.2f}" if runs[-1]["rounds"] else "no round"
-        yield (f"prompt {number}: {len(outputs['EAGLE-2'])} tokens, {tau}, "
+        yield (f"prompt {number}: {len(outputs[ours])} tokens, {tau}, "
                + ("sampled" if not config.greedy else "equal to plain decoding" if same else "DIFFERS from plain"))
     yield from _report(config, spent, count, runs, differ, len(prompts))
 
@@ -119,19 +119,20 @@ def _report(config, spent, count, runs, differ, prompts) -> Iterator[str]:
     for name, value in speed.items():
         yield f"{name:>9}: {value:7.2f} tokens/s, {value / speed['plain']:.2f} x plain decoding"
     if "generate" in speed:
-        yield f"EAGLE-2 is {speed['EAGLE-2'] / speed['generate']:.2f} x as fast as transformers' generate"
+        yield f"{config.policy} is {speed[config.policy] / speed['generate']:.2f} x as fast as transformers' generate"
     cost = total / rounds * speed["plain"]  # of a round, in plain steps
     yield (f"A round costs {cost:.2f} plain steps and commits {committed / rounds:.2f} tokens: "
            + ("it wins here." if committed / rounds > cost else "it loses here; a smaller tree, a better head or a device "
               "on which a few rows cost as much as one would turn that."))
     yield f"tau {committed / rounds:.3f}: tokens per round, accepted drafted tokens + 1, over {rounds} rounds"
-    depth = [sum(run["accepted_by_depth"][d] for run in runs) / rounds for d in range(config.depth + 1)]
-    yield "accepted at least d drafted tokens: " + ", ".join(f"{d}: {share:.0%}" for d, share in enumerate(depth, start=1))
+    depth = [sum(dict(enumerate(run["accepted_by_depth"])).get(d, 0) for run in runs) / rounds for d in range(config.bounds.depth)]
+    if depth:
+        yield "accepted at least d drafted tokens: " + ", ".join(f"{d}: {share:.0%}" for d, share in enumerate(depth, start=1))
     yield "share of a round's time: " + ", ".join(f"{part} {seconds / total:.2%}" for part, seconds in parts.items())
     yield (f"model forwards {(parts['draft'] + parts['verify']) / total:.2%} of the round; tree building "
            f"{1e3 * parts['tree'] / rounds:.3f} ms a round; one round {1e3 * total / rounds:.1f} ms")
     yield (f"recording costs {sum(run['recording'] for run in runs) / spent['recorded']:.2%} of a run, the listener's own "
-           f"time (the two runs differ by {spent['recorded'] / spent['EAGLE-2'] - 1:+.1%}, this machine's noise included)")
+           f"time (the two runs differ by {spent['recorded'] / spent[config.policy] - 1:+.1%}, this machine's noise included)")
     if config.greedy:
         yield f"lossless on {prompts - differ} of {prompts} prompts"
 
@@ -142,7 +143,7 @@ def _settle(pair: Pair) -> None:
 
 
 def _plain(pair, ids, config):
-    return [token for _, token in decoder.plain(pair, ids, config)], None
+    return generate(pair, ids, config.plainly()), None
 
 
 def _unrecorded(pair, ids, config):

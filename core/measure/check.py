@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
+
 import torch
 
 from ..config import DecodeConfig
-from ..decoder import plain
 from ..model.pair import Pair
 from ..pairs.fetch import Progress, silent
 from ..trace.show import counted
+from .plain import plain
 
 
 def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool = False,
@@ -18,12 +21,21 @@ def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: li
     Only two runs may hold less than plain decoding: one that was cancelled, and one whose next round had no room.
     Greedy runs only: two sampled runs differ by chance, what they share is a distribution, and tests compare that.
     """
-    found = _compare(pair, prompt_ids, config, token_ids, cancelled, progress)
-    return found | {"note": pair.remark(found["note"])}
+    spent = Spent()
+    found = _compare(pair, prompt_ids, config, token_ids, cancelled, progress, spent)
+    return found | {"note": pair.remark(found["note"]), "tokens": spent.tokens, "seconds": spent.seconds}
+
+
+@dataclass(slots=True)
+class Spent:
+    """What plain decoding wrote and took."""
+
+    tokens: int | None = None
+    seconds: float | None = None
 
 
 def _compare(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool,
-             progress: Progress) -> dict:
+             progress: Progress, spent: Spent) -> dict:
     if not config.greedy:
         return {"lossless": None, "first_difference": None,
                 "note": "sampled: the distribution is the target's, one run cannot show it"}
@@ -35,8 +47,9 @@ def _compare(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids:
     def reading(read: int, total: int) -> None:
         progress(f"Reading the prompt again, plainly: {read:,} of {total:,} tokens", read / (total + 1))
 
-    compared = 0
+    compared, start = 0, time.perf_counter()
     for place, (logits, token) in enumerate(plain(pair, prompt_ids, config, reading=reading)):
+        spent.tokens, spent.seconds = place + 1, time.perf_counter() - start
         progress(f"Comparing with plain decoding: {place:,} of {len(token_ids):,} tokens", place / (len(token_ids) + 1))
         if place == len(token_ids):
             if cancelled or no_room:

@@ -66,6 +66,13 @@ class EagleHead(nn.Module):
         return self.fc(torch.cat([embedded, features], dim=-1))
 
 
+class Idle:
+    """In a drafter's place where nothing is drafted: it remembers nothing."""
+
+    def remember(self, token_ids: Tensor, features: Tensor) -> None:
+        pass
+
+
 class Drafter:
     """A head at work on one sequence: `observe` what the target made certain, then `probe` what may follow.
 
@@ -103,17 +110,18 @@ class Drafter:
         self._pass(self.head.remember, token_ids, features, torch.arange(before, before + rows))
         self.cache.commit(rows)
 
-    def probe(self, token_ids: Tensor, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Read one beam of drafted tokens [rows] with their parents' predicted features [rows, hidden].
+    def probe(self, token_ids: Tensor, features: Tensor, mask: Tensor, depth: int | Tensor) -> tuple[Tensor, Tensor]:
+        """Read drafted tokens [rows] with their parents' predicted features [rows, hidden].
 
-        mask [rows, probed so far + rows]: which drafted rows each may see; true rows are always visible. The
-        rows of a beam share one position, one further than the beam before -> features [rows, hidden] and
-        logits [rows, vocab].
+        mask [rows, probed so far + rows]: which drafted rows each may see; true rows are always visible. depth: of the
+        rows in the tree, where the root's children have 1; one number, or a number each [rows]
+        -> features [rows, hidden] and logits [rows, vocab].
         """
-        rows, true_rows, held = len(token_ids), self.cache.length, self.cache.scratch
-        position = true_rows + held // rows
+        rows, true_rows = len(token_ids), self.cache.length
         visible = torch.cat([mask.new_ones(rows, true_rows), mask], dim=1)
-        out = self._pass(self.head, token_ids, features, torch.full((rows,), position), visible)[0]
+        # one less than the tokens' own positions, as in `observe`: the root's feature stands at true_rows - 1
+        positions = torch.full((rows,), true_rows - 1) + depth
+        out = self._pass(self.head, token_ids, features, positions, visible)[0]
         self.cache.hold(rows)
         return out, self.lm_head(out)
 

@@ -31,4 +31,5 @@ class Pair:
             "name": self.name, "target": self.target_source, "draft": self.draft_source,
             "device": str(target.device), "dtype": str(target.dtype).removeprefix("torch."),
             "vocab_size": target.vocab_size, "hidden_size": target.hidden_size, "num_hidden_layers": target.layers,
+            "head": {"kind": "eagle", "layers": [target.layers], "vocab_size": target.vocab_size},
         }

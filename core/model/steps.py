@@ -23,29 +23,39 @@ from .threads import threads_for, using
 def stepwise(run: Callable) -> Callable:
     """Make a generator function (pair, prompt_ids, config, ...) work in steps: the laid-out weights are copies of the
     weights that it started with, its numbers have the pair's dtype and devices whatever `torch.autocast` or default
-    device is around it, and memory that runs out is a DecodeError."""
+    device is around it, and memory that runs out is a DecodeError. Entering and leaving a step costs a small model some
+    hundredths of its pass: `at_once` is the same as one step, for a caller that does nothing between the stages."""
+    @contextlib.contextmanager
+    def step(pair: Pair, prompt_ids: list[int], config: DecodeConfig, threads: int, copies: list):
+        with (using(threads), memory_for(pair, prompt_ids, config), _new_tensors_on_cpu(),
+              torch.autocast(pair.target.device.type, enabled=False)):
+            if not copies:
+                copies.append(refresh(pair.target.model, pair.head))
+            try:
+                for each in copies[0]:
+                    each.in_use = True
+                yield
+            finally:
+                for each in copies[0]:
+                    each.in_use = False
+
     @functools.wraps(run)
     def steps(pair: Pair, prompt_ids: list[int], config: DecodeConfig, *rest, **more) -> Iterator:
-        stages, copies = run(pair, prompt_ids, config, *rest, **more), None
-        threads = threads_for(pair.target.model)
-        try:
+        threads, copies = threads_for(pair.target.model), []
+        with contextlib.closing(run(pair, prompt_ids, config, *rest, **more)) as stages:
             while True:
-                with (using(threads), memory_for(pair, prompt_ids, config), _new_tensors_on_cpu(),
-                      torch.autocast(pair.target.device.type, enabled=False)):
-                    if copies is None:
-                        copies = refresh(pair.target.model, pair.head)
-                    try:
-                        for each in copies:
-                            each.in_use = True
-                        stage = next(stages)
-                    except StopIteration:
-                        return
-                    finally:
-                        for each in copies:
-                            each.in_use = False
+                with step(pair, prompt_ids, config, threads, copies):
+                    stage = next(stages, None)
+                if stage is None:
+                    return
                 yield stage
-        finally:
-            stages.close()
+
+    def at_once(pair: Pair, prompt_ids: list[int], config: DecodeConfig, *rest, **more) -> Iterator:
+        with (contextlib.closing(run(pair, prompt_ids, config, *rest, **more)) as stages,
+              step(pair, prompt_ids, config, threads_for(pair.target.model), [])):
+            yield from stages
+
+    steps.at_once = at_once
     return steps
 
 
@@ -62,5 +72,5 @@ def memory_for(pair: Pair, prompt_ids: list[int], config: DecodeConfig):
             f"The memory of {pair.target.device} ran out while {pair.name} decoded: "
             + (wanted or f"the keys and values of {rows:,} tokens alone take {size(rows * pair.target.row_bytes)}")
             + f"; shorten the prompt ({len(prompt_ids):,} tokens), or lower max_new_tokens ({config.max_new_tokens:,}), "
-              f"total_tokens ({config.total_tokens:,}) or top_k ({config.top_k:,}).")
+              f"one of {', '.join(f'{name} ({value:,})' for name, value in config.knobs.items())}.")
     return enough_memory(sentence)

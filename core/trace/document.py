@@ -20,14 +20,17 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from ..config import DecodeConfig, brief
+from ..config import DecodeConfig
+from ..policies.policy import brief
+from . import version1
 from .bytes import read_text
 from .lines import FORMAT, LINE, TraceError, broken, footer_line, header_line, later_lines, round_line
 from .parts import Check, Output, Pair, Part, Producer, Prompt, Round, Summary, TokenText
 from .rules import check_run
 from .summary import emitted, finish_cancelled
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READS = (1, 2)
 MAX_DEPTH = 100_000  # of a tree in a trace: a run cut off before its first round has nothing else that says how deep
 BEGIN = re.compile("[\ufeff \r\n\t]*")
 
@@ -44,8 +47,8 @@ def _moment(text: str) -> str:
 
 def _known_config(values: dict) -> dict:
     config = DecodeConfig.from_dict(values)
-    if config.depth > MAX_DEPTH:
-        raise ValueError(f"depth is {config.depth}; no tree is deeper than {MAX_DEPTH:,}")
+    if config.bounds.depth > MAX_DEPTH:
+        raise ValueError(f"says that trees are {config.bounds.depth} deep; none is deeper than {MAX_DEPTH:,}")
     return config.to_dict()
 
 
@@ -53,7 +56,7 @@ class Header(Part):
     """What is known when a run begins: the first of its lines."""
 
     format: Literal["eagle2-trace"]
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     created: Annotated[str, Field(pattern=CREATED), AfterValidator(_moment)]
     producer: Producer
     pair: Pair
@@ -95,8 +98,7 @@ class Trace(Header):
         """Validate a parsed document. Raises TraceError with one sentence that names the field."""
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise TraceError(f'This is not an EAGLE-2 trace: its field "format" should be "{FORMAT}".')
-        _check_version(document)
-        return _validated(cls, document)
+        return _validated(cls, version1.document(document) if _version(document) == 1 else document)
 
     # -- the two spellings -----------------------------------------------------------------------------------------
 
@@ -129,7 +131,6 @@ class Trace(Header):
             except json.JSONDecodeError:
                 return cls.from_dict(json.loads(text[start:]))  # a document spread over lines
             if isinstance(first, dict) and "rounds" not in first and first.get("format") == FORMAT:
-                _check_version(first)
                 return cls.from_lines(first, later_lines(text, end))
             if LINE.search(text, end):
                 raise TraceError("This is not an EAGLE-2 trace: text follows the end of the document.")
@@ -150,16 +151,19 @@ class Trace(Header):
     def from_lines(cls, head: dict, later: Iterator[dict]) -> Trace:
         """Line by line, parsed: what is not sound is refused before the next is read. Without a footer, a run was cancelled.
         Raises TraceError."""
+        old = _version(head) == 1
         if lacks := next((name for name in Header.model_fields if name not in head), None):
             raise TraceError(f"This is not a sound EAGLE-2 trace: its first line has no {lacks}.")
+        head = version1.header(head) if old else head
         _validated(Header, head)
         words, rounds, footer = head["vocabulary"], [], None
         for part in later:
             words |= part.pop("vocabulary")
             if "round" in part:
-                rounds.append(_validated(Round, part["round"], f"rounds[{len(rounds)}]"))
+                r = version1.round_(part["round"], head["config"]) if old else part["round"]
+                rounds.append(_validated(Round, r, f"rounds[{len(rounds)}]"))
             else:
-                footer = part
+                footer = version1.footer(part, [r.model_dump() for r in rounds]) if old else part
         head |= {"vocabulary": words}
         return _validated(cls, head | {"rounds": rounds} | (footer or _cancelled(_validated(Header, head), rounds)))
 
@@ -201,11 +205,12 @@ def _uncollected():
             gc.enable()
 
 
-def _check_version(document: dict) -> None:
+def _version(document: dict) -> int:
     version = document.get("schema_version")
-    if version != SCHEMA_VERSION or isinstance(version, bool):
-        raise TraceError(f"schema_version is {brief(version)}, this program reads version {SCHEMA_VERSION}: "
+    if version not in READS or isinstance(version, bool | float):
+        raise TraceError(f"schema_version is {brief(version)}, this program reads versions {READS[0]} to {READS[-1]}: "
                          "record the run again, or use the version of TreeViz that wrote it.")
+    return version
 
 
 def _cancelled(header: Header, rounds: list[Round]) -> dict:
@@ -217,8 +222,7 @@ def _cancelled(header: Header, rounds: list[Round]) -> dict:
     except KeyError as error:
         raise TraceError(f"This is not a sound EAGLE-2 trace: its rounds name token {error.args[0]}, which vocabulary "
                          "lacks.") from None
-    return finish_cancelled(header.config, words, ids, [r.accept.length for r in rounds],
-                            [r.seconds.model_dump() for r in rounds])
+    return finish_cancelled([r.model_dump() for r in rounds], words, ids)
 
 
 def _validated(kind: type[Part], values: object, place: str = ""):

@@ -1,6 +1,6 @@
 """The events of a run, in the order they happen, and their fold into a `Trace`.
 
-RunStarted, PromptRead*, RootDecided, (RoundStarted, LayerDrafted x (depth + 1), TreePruned, TreeVerified, PathAccepted, CacheCommitted)*,
+RunStarted, PromptRead*, RootDecided, (RoundStarted, LayerDrafted*, TreePruned, TreeVerified, PathAccepted, CacheCommitted)*,
 RunFinished. Events hold plain values, in the columns of the trace format, so that a listener needs no torch.
 `vocabulary` on an event holds the words of token ids that no earlier event has mentioned.
 """
@@ -56,7 +56,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True)
 class LayerDrafted:
-    """One forward of the head: what it was fed, every child it scored, and who goes on."""
+    """What the head was asked at once: what it was fed, every child it scored, who is fed next, and the forwards it took."""
 
     layer: int
     expanded: list[int]
@@ -65,6 +65,7 @@ class LayerDrafted:
     log_prob: list[float]
     score: list[float]
     selected: list[int]
+    passes: int
     vocabulary: Words
 
 
@@ -76,7 +77,7 @@ class TreePruned:
     position_ids: list[int]
     mask: list[str]
     retrieve_indices: list[list[int]]
-    cutoff: float
+    cutoff: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,11 @@ class TreeVerified:
 
 @dataclass(frozen=True, slots=True)
 class PathAccepted:
+    rule: str
     row: int
     path: list[int]
     length: int
-    tests: list[dict]
+    draws: list[dict]
     bonus: int
     bonus_from: int
     vocabulary: Words
@@ -159,7 +161,8 @@ class TraceBuilder:
                 for name in ("token", "parent", "log_prob", "score"):
                     columns[name] += getattr(event, name)
                 columns["layer"] += [event.layer] * len(event.token)
-                self._round["layers"].append({"expanded": event.expanded, "selected": event.selected})
+                self._round["layers"].append({"expanded": event.expanded, "selected": event.selected,
+                                              "passes": event.passes})
                 self._words |= event.vocabulary
             case TreePruned():
                 self._round["tree"] = _columns(event)
@@ -185,8 +188,7 @@ class TraceBuilder:
     def cancel(self) -> str:
         """End a run that will not finish by itself; returns its footer line."""
         run, rounds = self.document, self.document["rounds"]
-        ending = finish_cancelled(run["config"], run["vocabulary"], self._emitted,
-                                  [r["accept"]["length"] for r in rounds], [r["seconds"] for r in rounds])
+        ending = finish_cancelled(rounds, run["vocabulary"], self._emitted)
         return self._finish(ending | {"check": self._check})
 
     def set_check(self, check: dict) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Set
 
 from ..config import DecodeConfig
 from ..errors import DecodeError
+from ..limits import check_input
 from ..model.pair import Pair
-from ..policies.limits import check_input
 
 Prompt = Iterable[int] | Mapping  # what `token_ids` makes ids of
 

@@ -42,6 +42,15 @@ class Producer(Part):
     transformers: Text
 
 
+class Head(Part):
+    """What drafts: `layers` are the boundaries of the target's stack whose hidden states it reads (0 before the first layer),
+    `vocab_size` the tokens that it can say."""
+
+    kind: Literal["eagle", "eagle3"]
+    layers: Annotated[list[Id], Field(min_length=1)]
+    vocab_size: Annotated[int, Field(ge=1, le=MOST)]
+
+
 class Pair(Part):
     name: Text
     target: Text
@@ -51,6 +60,7 @@ class Pair(Part):
     vocab_size: Annotated[int, Field(ge=1, le=MOST)]
     hidden_size: Annotated[int, Field(ge=1, le=MOST)]
     num_hidden_layers: Annotated[int, Field(ge=1, le=MOST)]
+    head: Head
 
 
 class Prompt(Part):
@@ -77,14 +87,17 @@ class Candidates(Part):
 
 
 class Layer(Part):
-    """One forward of the head: the candidate ids it was fed (0 = root) and the ones that go on."""
+    """What the head was asked at once: the candidate ids it was fed (0 = root), the ones that are fed next, and the forwards
+    that it took."""
 
     expanded: list[Id]
     selected: list[Id]
+    passes: Id
 
 
 class Tree(Part):
-    """Columns over the flattened tree, root first. A mask row holds its bits in column order, packed into bytes."""
+    """Columns over the flattened tree, root first. A mask row holds its bits in column order, packed into bytes. `cutoff` is
+    null where nothing was drafted."""
 
     candidate: list[Id]
     parent: list[Annotated[int, Field(ge=-1, le=MOST)]]
@@ -92,7 +105,7 @@ class Tree(Part):
     position_ids: list[Id]
     mask: list[Hex]
     retrieve_indices: list[list[Annotated[int, Field(ge=-1, le=MOST)]]]
-    cutoff: Annotated[float, Field(le=0)]
+    cutoff: Annotated[float, Field(le=0)] | None
 
 
 class TargetView(Part):
@@ -103,7 +116,7 @@ class TargetView(Part):
     top: list[Annotated[list[IdAndProbability], Field(max_length=5)]]
 
 
-class Test(Part):
+class Draw(Part):
     """One draw of the sampling rule: accepted iff r < p, p being what is left after the siblings before it."""
 
     node: Id
@@ -115,10 +128,11 @@ class Test(Part):
 class Accept(Part):
     """The accepted path as flat rows, root first; `bonus` is the target's own token after `bonus_from`."""
 
+    rule: Literal["greedy", "one-hot", "drawn"]
     row: Id
     path: Annotated[list[Id], Field(min_length=1)]
     length: Id
-    tests: list[Test]
+    draws: list[Draw]
     bonus: Id
     bonus_from: Id
 
@@ -196,21 +210,30 @@ class Output(Part):
 
 
 class Summary(Part):
-    """tau is tokens per round: the mean of accepted length + 1. accepted_by_depth[i] counts rounds that accepted
-    at least i + 1 drafted tokens. Seconds are sums over the run; prefill is absent where it was not measured."""
+    """tau is tokens per round: the mean of accepted length + 1, and mean_acceptance_length its name elsewhere.
+    accepted_by_depth[i] counts rounds that accepted at least i + 1 drafted tokens, acceptance_rate_per_pos[i] is their share,
+    acceptance_histogram[n] counts those that accepted exactly n; draft_acceptance_rate is accepted by verified drafted tokens.
+    Seconds are sums over the run; prefill is absent where it was not measured."""
 
     rounds: Id
     new_tokens: Id
     tau: Annotated[float, Field(ge=0)]
     accepted_by_depth: list[Id]
+    mean_acceptance_length: Annotated[float, Field(ge=0)]
+    acceptance_rate_per_pos: list[Annotated[float, Field(ge=0, le=1)]]
+    draft_acceptance_rate: Annotated[float, Field(ge=0, le=1)]
+    acceptance_histogram: list[Id]
     seconds: dict[Literal["prefill", "draft", "tree", "verify", "accept", "commit"], Seconds]
     target_forwards: Id
     head_forwards: Id
 
 
 class Check(Part):
-    """Comparison with plain decoding of the same target; lossless is null where none was made."""
+    """Comparison with plain decoding of the same target; lossless is null where none was made. `tokens` and `seconds` are what
+    plain decoding wrote and took, where it ran, its prefill among them."""
 
     lossless: bool | None
     first_difference: Id | None
     note: Text
+    tokens: Id | None
+    seconds: Seconds | None

@@ -38,7 +38,7 @@ from .events import (
     TreeVerified,
 )
 from .inputs import Prompt, ready
-from .summary import NO_CHECK, summarise
+from .summary import NO_CHECK, Totals
 from .words import Text, Words
 
 TOP = 5  # the target's likeliest tokens recorded per row
@@ -84,7 +84,7 @@ def decode(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None, p
 def generate(pair: Pair, prompt_ids: Prompt, config: DecodeConfig | None = None) -> list[int]:
     """Decode without recording: the emitted token ids. Raises DecodeError."""
     emitted: list[int] = []
-    for stage in decoder.rounds(pair, *ready(pair, prompt_ids, config)):
+    for stage in decoder.rounds.at_once(pair, *ready(pair, prompt_ids, config)):
         if isinstance(stage, decoder.Prefilled | decoder.Committed):
             emitted += stage.token_ids
     return emitted
@@ -95,8 +95,7 @@ class _Recorder:
         self.pair, self.prompt_ids, self.config = pair, prompt_ids, config
         self.words, self.text = Words(pair.tokenizer), Text(pair.tokenizer, prompt_ids)
         self.prompt = prompt if prompt is not None else self._prompt_text()
-        self.lengths: list[int] = []
-        self.seconds: list[dict[str, float]] = []
+        self.totals = Totals()
         self.emitted: list[int] = []
 
     def _prompt_text(self) -> str:
@@ -109,7 +108,7 @@ class _Recorder:
             yield from self._events(stages)
 
     def _events(self, stages: Iterator[decoder.Stage]) -> Iterator[Event]:
-        new, prefill, layer = self.words.new, 0.0, 0
+        new, prefill, layer, passes = self.words.new, 0.0, 0, 0
         unchecked = NO_CHECK | {"note": self.pair.remark(NO_CHECK["note"])}
         yield RunStarted(
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -128,28 +127,29 @@ class _Recorder:
                     yield RootDecided(*self._emit(stage.token_ids), new(stage.token_ids))
                 case decoder.Started():
                     yield RoundStarted(stage.index, stage.prefix_length, stage.root, new([stage.root]))
-                    layer = 0
+                    layer, passes, prefix = 0, 0, stage.prefix_length
                 case Layer():
                     yield self._drafted(layer, stage)
-                    layer += 1
+                    layer, passes = layer + 1, passes + stage.passes
                 case Tree():
-                    yield _pruned(stage, prefix=len(self.prompt_ids) + sum(n + 1 for n in self.lengths))
+                    tree = stage
+                    yield _pruned(tree, prefix)
                 case decoder.Verified():
                     yield self._verified(stage)
                 case Accepted():
-                    self.lengths.append(len(stage.path) - 1)
-                    tests = [{"node": d.node, "p": d.p, "r": d.r, "accepted": d.accepted} for d in stage.draws]
-                    yield PathAccepted(stage.row, stage.path, len(stage.path) - 1, tests, stage.bonus, stage.path[-1],
+                    draws = [{"node": d.node, "p": d.p, "r": d.r, "accepted": d.accepted} for d in stage.draws]
+                    rule = "greedy" if self.config.greedy else self.config.drafting.rule
+                    yield PathAccepted(rule, stage.row, stage.path, len(stage.path) - 1, draws, stage.bonus, stage.path[-1],
                                        new([stage.bonus]))
                 case decoder.Committed():
-                    self.seconds.append(stage.seconds)
+                    self.totals.add(len(stage.kept) - 1, len(tree.token) - 1, int(tree.depth.max()), passes, stage.seconds)
                     yield CacheCommitted(stage.kept, stage.length_before, stage.length_after, stage.seconds,
                                          *self._emit(stage.token_ids))
                 case decoder.Ended():
                     self.text.add([], last=True)
                     yield RunFinished(
                         output={"token_ids": self.emitted, "text": self.text.text, "finish_reason": stage.finish_reason},
-                        summary=summarise(self.lengths, self.config.depth, len(self.emitted), self.seconds, prefill),
+                        summary=self.totals.summary(len(self.emitted), prefill),
                         check=unchecked,
                     )
 
@@ -161,7 +161,7 @@ class _Recorder:
         token, parent = torch.stack([layer.token, layer.parent]).tolist()
         log_prob, score = _digits(torch.stack([layer.log_prob, layer.score]))
         return LayerDrafted(number, layer.expanded.tolist(), token, parent, log_prob, score, layer.selected.tolist(),
-                            self.words.new(token))
+                            layer.passes, self.words.new(token))
 
     def _verified(self, stage: decoder.Verified) -> TreeVerified:
         """Probabilities at the run's temperature, before top-p and top-k."""
@@ -182,7 +182,7 @@ def _pruned(tree: Tree, prefix: int) -> TreePruned:
     return TreePruned(
         candidate=tree.candidate.tolist(), parent=tree.parent.tolist(), depth=tree.depth.tolist(),
         position_ids=(tree.depth + prefix).tolist(), mask=[row.tobytes().hex() for row in packed],
-        retrieve_indices=tree.retrieve_indices.tolist(), cutoff=round(tree.cutoff, 6),
+        retrieve_indices=tree.retrieve_indices.tolist(), cutoff=round(tree.cutoff, 6) if len(tree.token) > 1 else None,
     )
 
 

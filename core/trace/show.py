@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 
 from ..common import ink
+from ..config import DecodeConfig
 from ..errors import UserError
 from .document import Round, Trace
 
@@ -43,8 +44,8 @@ def round_lines(trace: Trace, index: int) -> Iterator[str]:
     r = trace.rounds[index]
     kept = len(r.tree.candidate) - 1
     yield (f"Round {index + 1} of {len(trace.rounds)}: root {visible(trace, r.root)!r} at position {r.prefix_length}; "
-           f"{counted(len(r.candidates.token), 'candidate')} in {counted(len(r.layers), 'layer')}, {kept} kept, "
-           f"cut-off {_fixed(r.tree.cutoff, 3)}")
+           + (f"{counted(len(r.candidates.token), 'candidate')} in {counted(len(r.layers), 'layer')}, {kept} kept, "
+              f"cut-off {_fixed(r.tree.cutoff, 3)}" if kept else "nothing drafted"))
     yield "   row  cand     p  score  target says"
     yield from _tree_lines(trace, r)
     yield from _verdict(trace, r)
@@ -52,7 +53,7 @@ def round_lines(trace: Trace, index: int) -> Iterator[str]:
 
 def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
     tokens, accepted = r.tokens, set(r.accept.path)
-    tried = {test.node: test for test in r.accept.tests}
+    tried = {test.node: test for test in r.accept.draws}
     children: dict[int, list[int]] = {}
     for row, parent in enumerate(r.tree.parent):
         children.setdefault(parent, []).append(row)
@@ -63,7 +64,7 @@ def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
         p, score = (f"{math.exp(r.candidates.log_prob[candidate - 1]):.2f}", _fixed(r.candidates.score[candidate - 1], 2).rjust(6)) \
             if candidate else ("    ", "      ")
         mark = "✓" if row in accepted else "✗" if row in tried or (
-            not r.accept.tests and r.tree.parent[row] in accepted) else " "
+            not r.accept.draws and r.tree.parent[row] in accepted) else " "
         says = visible(trace, r.target.argmax[row])
         yield f"{mark} {row:4d} {candidate:5d}  {p}  {score}  {indent}{visible(trace, tokens[row])}  → {says}"
         for child in reversed(children.get(row, [])):
@@ -73,14 +74,14 @@ def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
 def _verdict(trace: Trace, r: Round) -> Iterator[str]:
     tokens = r.tokens
     path = " ".join(repr(visible(trace, tokens[row])) for row in r.accept.path[1:]) or "nothing"
-    for test in r.accept.tests:
+    for test in r.accept.draws:
         sign, word = ("<", "accepted") if test.accepted else (">=", "rejected, its mass removed")
         yield f"row {test.node} {visible(trace, tokens[test.node])!r}: r {test.r:.4f} {sign} p {test.p:.4f}, {word}"
     last, bonus = visible(trace, tokens[r.accept.bonus_from]), visible(trace, r.accept.bonus)
     offered = [visible(trace, tokens[row]) for row, parent in enumerate(r.tree.parent) if parent == r.accept.bonus_from]
     if not offered:
         why = f"{last!r} is a leaf; the target goes on by itself"
-    elif r.accept.tests:
+    elif r.accept.draws:
         why = f"drawn from what is left after {last!r}"
     else:
         why = f"after {last!r} the target wants {bonus!r}; the tree offers {', '.join(map(repr, offered[:5]))}"
@@ -92,9 +93,9 @@ def _verdict(trace: Trace, r: Round) -> Iterator[str]:
 
 def summary_lines(trace: Trace) -> Iterator[str]:
     """What the run was and what it added up to, numbers defined."""
-    c, s = trace.config, trace.summary
-    yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; top_k {c['top_k']}, depth {c['depth']}, "
-           f"total_tokens {c['total_tokens']}, temperature {c['temperature']:g}; ended by {trace.output.finish_reason}")
+    c, s = DecodeConfig.from_dict(trace.config), trace.summary
+    yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; {c.told()}, temperature {c.temperature:g}; ended "
+           f"by {trace.output.finish_reason}")
     yield (f"{counted(s.new_tokens, 'new token')} in {counted(s.rounds, 'round')} (one pass of the target each); "
            f"tau {s.tau:.2f} = mean accepted drafted tokens + 1") if trace.rounds else (
                f"{counted(s.new_tokens, 'new token')} in no round: {undrafted(trace)}, so there is no tau")

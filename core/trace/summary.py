@@ -3,41 +3,73 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
-NO_CHECK = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding"}
-
-
-def by_depth(lengths: list[int], layers: int) -> list[int]:
-    """How many rounds accepted at least 1, 2, ... `layers` drafted tokens."""
-    reached = Counter(lengths)
-    counts = [len(lengths) - reached[0]]
-    for depth in range(1, layers):
-        counts.append(counts[-1] - reached[depth])
-    return counts[:layers]
+NO_CHECK = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding", "tokens": None,
+            "seconds": None}
+PARTS = ("draft", "tree", "verify", "accept", "commit")
 
 
-def summarise(lengths: list[int], depth: int, new_tokens: int, seconds: list[dict], prefill: float | None) -> dict:
-    """The summary of a trace from the rounds' accepted lengths and their `seconds`."""
-    rounds = len(lengths)
-    parts = ("draft", "tree", "verify", "accept", "commit")
-    totals = {part: sum(s[part] for s in seconds) for part in parts}
-    return {
-        "rounds": rounds,
-        "new_tokens": new_tokens,
-        "tau": sum(n + 1 for n in lengths) / rounds if rounds else 0.0,
-        "accepted_by_depth": by_depth(lengths, depth + 1),
-        "seconds": ({} if prefill is None else {"prefill": prefill}) | totals,
-        "target_forwards": rounds + 1,  # one a round, and the prefill
-        "head_forwards": rounds * (depth + 1),
-    }
+class Totals:
+    """Sums over rounds, as they come."""
+
+    def __init__(self):
+        self.lengths: list[int] = []
+        self.drafted, self.deepest, self.head_forwards = 0, 0, 0
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+
+    def add(self, length: int, drafted: int, deepest: int, passes: int, seconds: Mapping[str, float]) -> None:
+        """A round: drafted tokens accepted, drafted rows verified, depth of the deepest of them, head passes, seconds."""
+        self.lengths.append(length)
+        self.drafted += drafted
+        self.deepest = max(self.deepest, deepest)
+        self.head_forwards += passes
+        for part in PARTS:
+            self.seconds[part] += seconds[part]
+
+    def add_round(self, r: dict) -> None:
+        """A round as it stands in a trace document."""
+        self.add(r["accept"]["length"], len(r["tree"]["candidate"]) - 1, max(r["tree"]["depth"]),
+                 sum(layer["passes"] for layer in r["layers"]), r["seconds"])
+
+    def summary(self, new_tokens: int, prefill: float | None = None) -> dict:
+        """The summary of a trace; its names are defined in the README."""
+        rounds, accepted = len(self.lengths), sum(self.lengths)
+        by_depth = reached(self.lengths, self.deepest)
+        tau = (rounds + accepted) / rounds if rounds else 0.0
+        return {
+            "rounds": rounds,
+            "new_tokens": new_tokens,
+            "tau": tau,
+            "accepted_by_depth": by_depth,
+            "mean_acceptance_length": tau,
+            "acceptance_rate_per_pos": [count / rounds for count in by_depth],
+            "draft_acceptance_rate": accepted / self.drafted if self.drafted else 0.0,
+            "acceptance_histogram": [self.lengths.count(n) for n in range(self.deepest + 1)] if rounds else [],
+            "seconds": ({} if prefill is None else {"prefill": prefill}) | self.seconds,
+            "target_forwards": rounds + 1,  # one a round, and the prefill
+            "head_forwards": self.head_forwards,
+        }
 
 
-def finish_cancelled(config: dict, words: dict, ids: list[int], lengths: list[int], seconds: list[dict]) -> dict:
+def reached(lengths: list[int], deepest: int) -> list[int]:
+    """How many rounds accepted at least 1, 2, ... `deepest` drafted tokens."""
+    exactly = Counter(lengths)
+    counts = [len(lengths) - exactly[0]]
+    for depth in range(1, deepest):
+        counts.append(counts[-1] - exactly[depth])
+    return counts[:deepest]
+
+
+def finish_cancelled(rounds: list[dict], words: dict, ids: list[int]) -> dict:
     """Output, summary and check of a run that did not come to its end, having emitted `ids`, whose `words` are there."""
     said = (words[str(i)] for i in ids)
     text = b"".join(bytes.fromhex(w["bytes"]) if w.get("bytes") else w["text"].encode() for w in said if not w["special"])
+    totals = Totals()
+    for r in rounds:
+        totals.add_round(r)
     return {"output": {"token_ids": ids, "text": text.decode(errors="replace"), "finish_reason": "cancelled"},
-            "summary": summarise(lengths, config["depth"], len(ids), seconds, None), "check": dict(NO_CHECK)}
+            "summary": totals.summary(len(ids)), "check": dict(NO_CHECK)}
 
 
 def emitted(ids: list[int], config: dict) -> list[int]:

@@ -191,7 +191,7 @@ def test_a_check_that_cannot_be_made_is_not_silent(capsys):
 def test_a_large_tree_says_what_it_costs(capsys):
     code, _, err = call(capsys, "run", *PAIR, *IDS, "--top-k", "100", "--depth", "1", "--max-new-tokens", "2")
     assert code == 0 and err == (
-        "A round scores 10,100 candidates, some 0.4 MB of trace and 2 MB of memory; a smaller --top-k or --depth costs less.\n")
+        "A round scores 10,100 candidates, some 0.4 MB of trace and 2 MB of memory; a smaller tree costs less.\n")
 
 
 # -- show and check-trace ---------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_bench_reports_from_one_run(capsys, talking, tmp_path):
     code, out, err = call(capsys, "bench", *talking, "--prompts", prompts, "--limit", "2", "--max-new-tokens", "6",
                           "--top-k", "3", "--depth", "2")
     assert code == 0 and err == ""
-    for line in ("2 prompts", "plain:", "EAGLE-2:", "generate:", "tau ", "share of a round's time: draft", "tree building",
+    for line in ("2 prompts", "plain:", "eagle2:", "generate:", "tau ", "share of a round's time: draft", "tree building",
                  "recording costs", "lossless on 2 of 2 prompts"):
         assert line in out
     code, out, _ = call(capsys, "bench", *talking, "--limit", "1", "--max-new-tokens", "4", "--skip-generate", "--no-chat")

@@ -77,7 +77,7 @@ def test_a_bench_says_what_it_measures(capsys, terminal, tmp_path):
     code, out, err = call(capsys, "bench", *storybook, "--skip-generate")
     told = moments(err.removeprefix("Loading storybook\n"))
     assert code == 0 and "prompt 2: " in out and screen(err) == "Loading storybook\n"
-    ways = ("plain", "EAGLE-2", "recorded")
+    ways = ("plain", "eagle2", "recorded")
     assert told == [f"{what}: {way}" for what in ("Warming up", "Prompt 1 of 2", "Prompt 2 of 2") for way in ways]
 
 

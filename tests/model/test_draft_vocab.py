@@ -45,7 +45,7 @@ def test_a_draft_vocabulary_that_cannot_be(ranked_pair, random_pair):
         decode(ranked_pair, [1], DecodeConfig(draft_vocab=34))
     with pytest.raises(DecodeError, match="ranks no tokens by frequency; give 0"):
         decode(random_pair, [1], DecodeConfig(draft_vocab=34))
-    with pytest.raises(ValueError, match="fewer tokens than top_k 10"):
+    with pytest.raises(ValueError, match="fewer tokens than the 10 children"):
         DecodeConfig(draft_vocab=9)
 
 

@@ -9,8 +9,9 @@ from test_lossless import recompute
 from test_rope import prompt_of, truth, write
 
 from core import DecodeConfig, decode, generate, load_pair
-from core.decoder import Prefilled, Reading, plain, rounds
+from core.decoder import Prefilled, Reading, rounds
 from core.measure.check import check
+from core.measure.plain import plain
 from core.model import target
 from core.model.head import EagleHead
 

@@ -9,10 +9,12 @@ from pair_maker import make_head, make_target
 from transformers import LlamaForCausalLM
 
 from core import DecodeConfig, decode, load_pair, stream
-from core.decoder import Committed, DecodeError, Prefilled, plain, rounds
+from core.decoder import Committed, DecodeError, Prefilled, rounds
 from core.errors import UserError
 from core.measure.check import check
+from core.measure.plain import plain
 from core.model.rope import RopeByLength, context_of
+from core.policies.policy import Bounds, Policy
 from core.train.selfgen import BatchedLlama
 from core.train.training import save_head
 from core.tree import Layer
@@ -85,17 +87,27 @@ def test_drafts_that_are_accepted_across_the_border(kind, tmp_path):
     pair = load_pair(target, make_head(tmp_path / "head", target), device="cpu")
     answers = truth(target, prompt_of(30), 40)
 
-    def knowing(drafter, fresh, features, config):  # one path, the right one, and a wrong sibling at each step
-        place = sum(len(s.token_ids) for s in stages)  # the root among them
-        for number in range(config.depth + 1):
-            right = (answers + [0] * 9)[place + number]
-            parent = max(0, 2 * number - 1)
-            log_prob = torch.tensor([-0.1, -0.2])
-            yield Layer(torch.tensor([parent]), torch.tensor([right, (right + 1) % 97]), torch.tensor([parent] * 2), log_prob,
-                        log_prob - 0.3 * number, torch.tensor([2 * number + 1] if number < config.depth else [], dtype=torch.long))
+    stages = []
 
-    config, stages = DecodeConfig(top_k=2, depth=4, total_tokens=10, max_new_tokens=40), []
-    for stage in rounds(pair, prompt_of(30), config, grow=knowing):
+    class Knowing(Policy):
+        """One path, the right one, and a wrong sibling at each step."""
+
+        name = "knowing"
+
+        def bounds(self, knobs):
+            return Bounds(passes=5, candidates=10, rows=11, depth=5, head_rows=0, children=2)
+
+        def grow(self, drafter, fresh, features, config):
+            place = sum(len(s.token_ids) for s in stages)  # the root among them
+            for number in range(5):
+                right = (answers + [0] * 9)[place + number]
+                parent = max(0, 2 * number - 1)
+                log_prob = torch.tensor([-0.1, -0.2])
+                yield Layer(torch.tensor([parent]), torch.tensor([right, (right + 1) % 97]), torch.tensor([parent] * 2),
+                            log_prob, log_prob - 0.3 * number,
+                            torch.tensor([2 * number + 1] if number < 4 else [], dtype=torch.long))
+
+    for stage in rounds(pair, prompt_of(30), DecodeConfig(Knowing(), max_new_tokens=40)):
         if isinstance(stage, Prefilled | Committed):
             stages.append(stage)
     assert [token for s in stages for token in s.token_ids] == answers

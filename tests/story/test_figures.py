@@ -7,6 +7,7 @@ import types
 
 import pytest
 
+from core.trace import Trace
 from tests.trace_maker import make_trace
 from treeviz import figures
 from treeviz.story.frames import frames
@@ -28,7 +29,7 @@ def test_tree_figure(trace):
 def test_the_tree_figure_tells_what_the_frame_is_about(trace):
     """The accepted path in green from the root on, and at the boxes the number that the step is about."""
     for r in trace.rounds:
-        kinds = [frame.kind for frame in frames(r, not r.accept.tests)]
+        kinds = [frame.kind for frame in frames(r, not r.accept.draws)]
         place = layout(r)
         green = [part for part in figures.tree_figure(r, trace).data if part.line.color == figures.GREEN and part.mode == "lines"]
         path = [r.tree.candidate[row] for row in r.accept.path]
@@ -135,7 +136,11 @@ def test_the_numbers_of_a_run_explain_themselves():
     trace = make_trace(rounds=3)
     from treeviz.page.charts import definitions
     assert f"**{trace.summary.new_tokens}** new tokens in **3** rounds. " in definitions(trace)
-    assert " further" in definitions(trace), "the bonus of the last round is no output"
+    assert " further" not in definitions(trace)
+    cut = trace.to_dict()
+    cut["config"]["max_new_tokens"] = cut["summary"]["new_tokens"] = len(cut["output"]["token_ids"]) - 1
+    del cut["output"]["token_ids"][-1]
+    assert " further" in definitions(Trace.from_dict(cut)), "the bonus of the last round is no output"
     one = make_trace(rounds=1, top_k=1, depth=0, total_tokens=1)
     assert "in **1** round. " in definitions(one) and "verifies 1 drafted token;" in definitions(one)
 

@@ -9,7 +9,8 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from core import DecodeConfig, decoder, generate
+from core import DecodeConfig, generate
+from core.measure.plain import plain
 from core.pairs.checkpoint import load_target
 from core.pairs.named import STORYBOOK, load_named
 from core.storybook import opening, story
@@ -136,7 +137,7 @@ def test_its_tokenizer_spells_anything(storybook):
 def test_greedy_is_lossless(storybook, prompt, settings):
     ids = storybook.tokenizer(prompt)["input_ids"]
     config = DecodeConfig(max_new_tokens=60, **settings)
-    assert generate(storybook, ids, config) == [token for _, token in decoder.plain(storybook, ids, config)]
+    assert generate(storybook, ids, config) == [token for _, token in plain(storybook, ids, config)]
 
 
 def test_it_drafts_well(storybook):

@@ -7,8 +7,8 @@ import torch
 from toy_tokenizers import byte_level
 
 from core import DecodeConfig, DecodeError, decode, generate, stream
-from core.decoder import plain
 from core.errors import UserError
+from core.measure.plain import plain
 from core.trace.inputs import token_ids
 
 IDS = [5, 17, 3, 8]
@@ -101,7 +101,7 @@ def test_settings_may_be_numpys_numbers():
     config = DecodeConfig(top_k=np.int64(4), depth=np.int8(3), total_tokens=np.uint16(20), temperature=np.float32(0.5),
                           seed=np.uint64(2**63), stop_ids=[np.int64(2)])
     same = DecodeConfig(top_k=4, depth=3, total_tokens=20, temperature=0.5, seed=2**63, stop_ids=(2,))
-    assert config == same and {type(value) for value in config.to_dict().values()} <= {int, float, list}
+    assert config == same and {type(value) for value in config.to_dict().values()} <= {str, int, float, list}
     for wrong in ({"top_k": np.bool_(True)}, {"top_k": np.float64(4)}, {"temperature": np.bool_(True)}):
         with pytest.raises(UserError, match=r"give a (whole|finite) number"):
             DecodeConfig(**wrong)

@@ -42,8 +42,8 @@ def test_a_cross_marks_what_was_tried_and_not_taken():
     for trace in (GREEDY, SAMPLED):
         for index, r in enumerate(trace.rounds):
             crossed = {int(line[1]) for line in rows(trace, index) if line[0] == "✗"}
-            if r.accept.tests:
-                assert crossed == {test.node for test in r.accept.tests if not test.accepted}
+            if r.accept.draws:
+                assert crossed == {test.node for test in r.accept.draws if not test.accepted}
             else:
                 assert crossed == {row for row, parent in enumerate(r.tree.parent)
                                    if parent in r.accept.path and row not in r.accept.path}
@@ -75,8 +75,8 @@ def test_sampling_tells_every_draw():
     for index, r in enumerate(SAMPLED.rounds):
         lines = list(round_lines(SAMPLED, index))
         draws = [line for line in lines if line.startswith("row ") and ": r 0." in line]
-        assert len(draws) == len(r.accept.tests)
-        for line, test in zip(draws, r.accept.tests):
+        assert len(draws) == len(r.accept.draws)
+        for line, test in zip(draws, r.accept.draws):
             assert line.startswith(f"row {test.node} ") and f"r {test.r:.4f}" in line and f"p {test.p:.4f}" in line
             assert ("< p" in line) == line.endswith("accepted") == test.accepted
         leaf = r.accept.bonus_from not in r.tree.parent
@@ -103,14 +103,14 @@ def test_white_space_is_visible_and_control_characters_are_harmless():
 
 def test_the_summary_defines_its_numbers():
     what, numbers, check = summary_lines(GREEDY)
-    assert "invented, float32 on cpu; top_k 4, depth 3, total_tokens 16, temperature 0; ended by length" == what
+    assert "invented, float32 on cpu; eagle2 (top_k 4, depth 3, total_tokens 16), temperature 0; ended by length" == what
     s = GREEDY.summary
     assert numbers == (f"{s.new_tokens} new tokens in 6 rounds (one pass of the target each); "
                        f"tau {s.tau:.2f} = mean accepted drafted tokens + 1")
     assert check.startswith("lossless: not checked")
     document = GREEDY.to_dict()
     for lossless, first, said in ((True, None, "yes"), (False, 3, "NO")):
-        document["check"] = {"lossless": lossless, "first_difference": first, "note": "why"}
+        document["check"] = {"lossless": lossless, "first_difference": first, "note": "why", "tokens": None, "seconds": None}
         assert list(summary_lines(type(GREEDY).from_dict(document)))[-1] == f"lossless: {said} (why)"
 
 

@@ -173,14 +173,14 @@ def same_shape_is_legal(path, value, document):
         return last == "stop_ids" and value == []
     if path[0] == "pair":
         return value == 10**9
-    if "target" in path or "tests" in path:  # a probability that could as well have been another
-        return value == 0.5 and "argmax" not in path and path[-1] not in ("top", "tests", "accepted", "node") and not (
+    if "target" in path or "draws" in path:  # a probability that could as well have been another
+        return value == 0.5 and "argmax" not in path and path[-1] not in ("top", "draws", "accepted", "node") and not (
             "top" in path and path[-1] == 0)
     return (path[0] == "vocabulary" and last == "special" and value is True) or (path == ("check", "lossless") and value is True)
 
 
 def test_another_schema_version_is_refused(trace):
-    for version in (0, 2, "1", None, True):
+    for version in (0, 3, "1", "2", None, True, 2.0):
         with pytest.raises(TraceError, match="schema_version"):
             Trace.from_dict(trace.to_dict() | {"schema_version": version})
 

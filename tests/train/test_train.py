@@ -100,7 +100,7 @@ def test_unrolled_rows_are_what_the_drafter_computes(model, head, text):
             out, _ = drafter.observe(ids[row, 1 : start + 2], features[row, : start + 1])
             assert torch.allclose(out[0], outputs[0][row, start], atol=1e-5)
             for step in range(1, steps):
-                out, _ = drafter.probe(ids[row, start + step + 1][None], out, torch.ones(1, step, dtype=torch.bool))
+                out, _ = drafter.probe(ids[row, start + step + 1][None], out, torch.ones(1, step, dtype=torch.bool), step)
                 assert torch.allclose(out[0], outputs[step][row, start + step], atol=1e-5)
 
 
@@ -177,7 +177,7 @@ def test_chain_length_is_that_of_a_real_draft(model, head, text):
                 right += 1
                 if right < steps:
                     token, mask = ids[row, start + 1 + right][None], torch.ones(1, right, dtype=torch.bool)
-                    out, logits = drafter.probe(token, out, mask)
+                    out, logits = drafter.probe(token, out, mask, right)
             expected.append(right)
     assert got.tolist() == expected and max(expected) == steps and min(expected) == 0
 

@@ -28,10 +28,11 @@ def draw(trace, language: str = "en") -> None:
 
 
 def definitions(trace, language: str = "en") -> str:
-    s = trace.summary
+    s, sizes = trace.summary, {len(r.tree.candidate) - 1 for r in trace.rounds}
+    kept = [("kept", dict(n=max(sizes)))] if max(sizes) else []  # the most, where rounds differ
     beyond = 1 + sum(r.accept.length + 1 for r in trace.rounds) - s.new_tokens
-    said = [("new", dict(n=s.new_tokens)), ("in", dict(n=s.rounds)), ("tau", dict(tau=s.tau)), ("length", {}),
-            ("kept", dict(n=trace.config["total_tokens"])), ("passes", dict(target=s.target_forwards, head=s.head_forwards))]
+    said = [("new", dict(n=s.new_tokens)), ("in", dict(n=s.rounds)), ("tau", dict(tau=s.tau)), ("length", {}), *kept,
+            ("passes", dict(target=s.target_forwards, head=s.head_forwards))]
     if beyond > 0:
         said.append(("beyond", dict(n=beyond)))
     return "".join(phrase(f"chart.{key}", language, **values) for key, values in said)

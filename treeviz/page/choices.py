@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from core.config import DecodeConfig, candidate_count
+from core.config import DecodeConfig
 from core.pairs.fetch import offline
 from core.pairs.named import DEFAULT, PAIRS
+from core.policies import SHIPPED, find
+from core.policies.eagle2 import candidate_count
 
 from ..story.phrases import phrase, refusal, say
 from .space import zero
@@ -26,9 +28,11 @@ BEGINNINGS = ["Once upon a time", "One morning a small fox found a golden key", 
               "In the garden stood a tall tree"]
 
 # A page is open to whoever finds it, so one run of it may cost this much and no more; the command line has no such bounds.
-BOUNDS = {"top_k": (1, 16), "depth": (0, 10), "total_tokens": (1, candidate_count(16, 10)), "draft_vocab": (0, 10**6),
+BOUNDS = {"top_k": (1, 16), "depth": (0, 10), "total_tokens": (1, candidate_count(16, 10)), "length": (1, 16),
+          "draft_vocab": (0, 10**6),
           "temperature": (0, 2), "top_p": (0.05, 1), "max_new_tokens": (1, 2048), "seed": (0, 2**53)}
 LONGEST_RUN = {True: BOUNDS["max_new_tokens"][1], False: 512}  # new tokens: on one's own machine, where strangers come too
+KNOBS = {name for policy in SHIPPED for name in find(policy).knobs}
 FRACTIONS = ("temperature", "top_p")  # every other number is whole
 LONGEST = 20_000  # characters of a prompt
 
@@ -109,8 +113,12 @@ def vocabularies(name: str, draft: str | None = None) -> list[int]:
     return [0] + [ranked // part for part in (1, 2, 4) if ranked // part >= BOUNDS["top_k"][1]]
 
 
-def config_of(values: dict, source: Source = USUAL) -> DecodeConfig:
-    """The settings of a run from the numbers of the form or of the API. Raises UserError, one sentence."""
+def config_of(values: dict, source: Source = USUAL, policy: str = SHIPPED[0]) -> DecodeConfig:
+    """The settings of a run from the numbers of the form or of the API, which has the knobs of every policy; those of the
+    others are left out. Only our own policies: a page imports nothing for strangers. Raises UserError, one sentence."""
+    if policy not in SHIPPED:
+        raise refusal(say("error.policy", value=shown(policy), policies=", ".join(SHIPPED)))
+    values = {name: value for name, value in values.items() if name in find(policy).knobs or name not in KNOBS}
     for name, value in values.items():
         low, high = source.bounds(name)
         if value is None or value == "":
@@ -122,10 +130,10 @@ def config_of(values: dict, source: Source = USUAL) -> DecodeConfig:
         if name not in FRACTIONS and value != int(value):
             raise refusal(say("error.whole", name=name, value=value, low=low, high=high))
     whole = {name: int(value) for name, value in values.items() if name not in FRACTIONS}  # a browser may send 4.0
-    return DecodeConfig(**values | whole)
+    return DecodeConfig(policy, **values | whole)
 
 
-def request_of(pair: str, prompt: str, chat: bool, values: dict, source: Source = USUAL) -> dict:
+def request_of(pair: str, prompt: str, chat: bool, values: dict, source: Source = USUAL, policy: str = SHIPPED[0]) -> dict:
     """A run as plain data: it may cross to another process. Raises UserError, one sentence."""
     if not isinstance(prompt, str):
         raise refusal(say("error.prompt"))
@@ -133,7 +141,7 @@ def request_of(pair: str, prompt: str, chat: bool, values: dict, source: Source 
         raise refusal(say("error.long", n=len(prompt), most=LONGEST))
     if not isinstance(chat, bool):
         raise refusal(say("error.chat", value=shown(chat)))
-    return {"pair": pair, "prompt": prompt, "chat": chat, "config": config_of(values, source).to_dict()}
+    return {"pair": pair, "prompt": prompt, "chat": chat, "config": config_of(values, source, policy).to_dict()}
 
 
 def shown(value) -> str:

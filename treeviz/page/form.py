@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import gradio as gr
 
-from core.config import candidate_count
+from core.policies import SHIPPED
+from core.policies.eagle2 import candidate_count
 
 from ..story.phrases import phrase, refusal, say
 from ..view import message_view
@@ -64,14 +65,15 @@ class Form:
 
     @property
     def inputs(self) -> list:
-        return [self.pair, self.prompt, self.chat, *self.shape, self.temperature, self.top_p, self.most, self.seed]
+        return [self.pair, self.prompt, self.chat, self.policy, *self.shape, self.length, self.temperature, self.top_p, self.most,
+                self.seed]
 
-    def request(self, pair, prompt, chat, *numbers) -> dict:
+    def request(self, pair, prompt, chat, policy, *numbers) -> dict:
         """The run that `inputs` ask for. Raises UserError, one sentence."""
-        names = (*SHAPE, "temperature", "top_p", "max_new_tokens", "seed")
+        names = (*SHAPE, "length", "temperature", "top_p", "max_new_tokens", "seed")
         if prompt is None or prompt == "":  # said before a pair is loaded for nothing
             raise refusal(say("error.empty"))
-        return request_of(self.engine.offered(pair), prompt, chat, dict(zip(names, numbers)), self.source)
+        return request_of(self.engine.offered(pair), prompt, chat, dict(zip(names, numbers)), self.source, policy)
 
     def refresh(self, pair, language):
         """What the pair costs by now: shown when the form is opened, and after a run."""
@@ -96,11 +98,17 @@ class Form:
 
     def _tree(self) -> None:
         with self.put(gr.Accordion, says={"label": "tree"}, open=False, elem_classes="tv-knobs"):
-            self.preset = self.put(gr.Radio, says=_preset_words, value="paper")
-            self.top_k = self._slider("top_k", 10)
-            self.depth = self._slider("depth", 5)
-            self.total = self._slider("total_tokens", 59)
-            self.total.maximum = candidate_count(10, 5)
+            self.policy = self.put(gr.Radio, says=_policy_words, value=SHIPPED[0])
+            with gr.Column(elem_classes="tv-knobs") as eagle2:
+                self.preset = self.put(gr.Radio, says=_preset_words, value="paper")
+                self.top_k = self._slider("top_k", 10)
+                self.depth = self._slider("depth", 5)
+                self.total = self._slider("total_tokens", 59)
+                self.total.maximum = candidate_count(10, 5)
+            with gr.Column(elem_classes="tv-knobs", visible=False) as chain:
+                self.length = self._slider("length", 5)
+            self._knobs = {"eagle2": eagle2, "chain": chain}
+            self.policy.change(self._choose_policy, self.policy, list(self._knobs.values()), **AS_TYPED, **QUIET)
             self.vocabulary = self.put(gr.Dropdown, says=self._vocabulary_words, value=0, label="draft_vocab", filterable=False)
         self.shape = [self.top_k, self.depth, self.total, self.vocabulary]
 
@@ -137,6 +145,9 @@ class Form:
         return (self.refresh(pair, language), gr.update(**_chat(pair), **_chat_words(language, pair)), ideas[0],
                 gr.update(samples=[[text] for text in ideas]), gr.update(value=preset, **_preset_words(language, pair)), *values)
 
+    def _choose_policy(self, policy):
+        return [gr.update(visible=name == policy) for name in self._knobs]
+
     @staticmethod
     def _choose_tree(pair, preset):
         shape = tree(pair, preset)
@@ -150,6 +161,11 @@ class Form:
 def heading(key: str) -> Words:
     """A heading's words; as gr.Markdown it would be one more script to load."""
     return lambda language, _: {"value": f"<h3>{phrase(key, language)}</h3>"}
+
+
+def _policy_words(language: str, pair: str) -> dict:
+    return {"label": phrase("policy", language), "info": phrase("policy.info", language),
+            "choices": [(phrase(f"policy.{name}", language), name) for name in SHIPPED]}
 
 
 def _preset_words(language: str, pair: str) -> dict:

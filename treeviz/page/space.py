@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
+from core.config import DecodeConfig
+
 LONGEST = 120  # seconds; what a visitor may still use today must cover what is asked
 
 
@@ -45,5 +47,6 @@ def seconds(request: dict) -> int:
     """What a run may take on a GPU, at worst: a round per token, the target's pass and depth + 1 of the head's in each,
     and the recording of its rows."""
     config = request["config"]
-    a_round = 0.03 + 0.004 * (config["depth"] + 1) + 0.0003 * config["total_tokens"]
+    bounds = DecodeConfig.from_dict(config).bounds
+    a_round = 0.03 + 0.004 * bounds.passes + 0.0003 * (bounds.rows - 1)
     return min(LONGEST, round(10 + config["max_new_tokens"] * a_round))

@@ -90,8 +90,8 @@ def born_in(r, layer: int) -> range:
 
 def rejected_rows(r) -> list[int]:
     """The drafted rows that the target turned down where the path ended; in sampling, every draw that failed."""
-    if r.accept.tests:
-        return [test.node for test in r.accept.tests if not test.accepted]
+    if r.accept.draws:
+        return [test.node for test in r.accept.draws if not test.accepted]
     return [row for row, parent in enumerate(r.tree.parent) if parent == r.accept.bonus_from]
 
 

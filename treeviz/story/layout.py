@@ -74,7 +74,7 @@ def to_networkx(r, trace=None):
     import networkx as nx
 
     graph = nx.DiGraph(round=r.index, prefix_length=r.prefix_length, cutoff=r.tree.cutoff)
-    greedy = not r.accept.tests
+    greedy = not r.accept.draws
     last = frames(r, greedy)[-1].states
     row_of = {candidate: row for row, candidate in enumerate(r.tree.candidate)}
     refused = set(rejected_rows(r))

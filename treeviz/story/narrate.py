@@ -165,7 +165,7 @@ class _Teller:
                          choice=self.word(v.argmax[0], 0), p=number(v.top[0][0][1]), first=t.position_ids[0], last=max(t.position_ids))
 
     def accept(self, frame: Frame) -> list[Part]:
-        return self._accept_sampling() if self.r.accept.tests else self._accept_greedy()
+        return self._accept_sampling() if self.r.accept.draws else self._accept_greedy()
 
     def _accept_greedy(self) -> list[Part]:
         path = self.r.accept.path
@@ -189,7 +189,7 @@ class _Teller:
             [self.row(i) for i in offered[:3]]), count=len(offered), **values)
 
     def _accept_sampling(self) -> list[Part]:
-        r, tests = self.r, self.r.accept.tests
+        r, tests = self.r, self.r.accept.draws
         shown = tests if len(tests) <= 4 else tests[:3]
         draws = [self.text("draw.in" if t.accepted else "draw.out", token=self.row(t.node), p=number(t.p),
                            r=number(t.r)) for t in shown]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..config import DecodeConfig
-from ..errors import DecodeError
-from ..model.attention import NAME
-from ..model.pair import Pair
+from .config import DecodeConfig
+from .errors import DecodeError
+from .model.attention import NAME
+from .model.pair import Pair
 
 
 def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:
@@ -27,20 +27,21 @@ def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None
     for token in config.stop_ids:
         if token >= vocab:
             raise DecodeError(f"Stop id {token} is outside the vocabulary of {pair.name}; ids run from 0 to {vocab - 1}.")
-    if config.top_k > vocab:
-        raise DecodeError(f"top_k is {config.top_k}, but {pair.name} has only {vocab} tokens; lower top_k.")
+    if config.bounds.children > vocab:
+        raise DecodeError(f"A node has {config.bounds.children} children in {config.told()}, but {pair.name} has only {vocab} "
+                          "tokens; ask for fewer.")
     if config.draft_vocab > len(pair.head.frequent):
         raise DecodeError(f"draft_vocab is {config.draft_vocab}, but the head of {pair.name} ranks "
                           f"{len(pair.head.frequent) or 'no'} tokens by frequency; give "
                           + (f"at most {len(pair.head.frequent)}, or 0." if pair.head.frequent else "0 (all tokens)."))
     room = context - config.positions
     if room < 1:
-        raise DecodeError(f"depth is {config.depth}, but the context of {pair.name} is {context} tokens and a round needs "
-                          f"depth + 2 of them beside the prompt; lower depth to {max(context - 3, 0)} or less.")
+        raise DecodeError(f"A round of {config.told()} reaches {config.bounds.depth} tokens beyond its root, but the context of "
+                          f"{pair.name} is {context} tokens; ask for a tree that is at most {max(context - 2, 0)} deep.")
     if len(prompt_ids) > room:
         raise DecodeError(f"The prompt has {_count(len(prompt_ids))} tokens, but the context of {pair.name} is "
-                          f"{_count(context)} and a round at depth {config.depth} needs {config.positions} of it; shorten the prompt to "
-                          f"{_count(room)} tokens" + (" or lower depth." if config.depth else "."))
+                          f"{_count(context)} and a round of {config.told()} needs {config.positions} of it; shorten the prompt "
+                          f"to {_count(room)} tokens" + (", or draft a tree that is less deep." if config.bounds.depth else "."))
 
 
 def _count(number: int) -> str:
@@ -48,11 +49,12 @@ def _count(number: int) -> str:
 
 
 def rows_needed(pair: Pair, prompt_length: int, config: DecodeConfig) -> int:
-    """Rows that either cache can need at once: all committed tokens and, behind them, what a round writes and drops:
-    the tree in the target's cache, the beams in the head's. One size serves both.
+    """Rows that either cache can need at once: all committed tokens and, behind them, what a round writes and drops: the
+    tree in the target's cache, the drafted rows that were fed in the head's. One size serves both; the head keeps one token
+    fewer than the target (its rows are `fresh`: all but the prompt's first).
 
-    The head keeps one token fewer than the target (its rows are `fresh`: all but the prompt's first) and then reads
-    top_k beam nodes in each of depth passes; the last layer's children are scored, never read. So depth * top_k rows.
+    The last round begins with a token to go and its root not in the cache yet: two fewer than are wanted in all.
     """
-    committed = min(prompt_length + config.max_new_tokens + config.depth + 1, pair.target.context)
-    return committed + max(config.total_tokens + 1, config.depth * config.top_k)
+    bounds = config.bounds
+    before = min(prompt_length + config.max_new_tokens - 2, pair.target.context - config.positions)
+    return max(before, prompt_length) + max(bounds.rows, bounds.head_rows)
