@@ -118,14 +118,24 @@ def test_the_trace_table_names_every_field():
 
 
 def test_the_map_of_the_files_is_whole():
-    told = section("The files")
-    for folder in ("core", "treeviz"):
-        part = told[told.index(f"{folder}/"):]
-        part = part[: part.find("\n    " + {"core": "treeviz/", "treeviz": "assets/"}[folder])]
-        names = set(re.findall(r"\b(\w+\.py)\b", part))
-        assert names == {path.name for path in (ROOT / folder).glob("*.py")}, folder
-    for place in re.findall(r"^    (\S+?)\s", told, re.MULTILINE):
-        assert (ROOT / place).exists(), place
+    """Every file stands once, under its room."""
+    told, folder = section("The files"), {}
+    named = []
+    for line in re.findall(r"^    .+", told, re.MULTILINE):
+        depth = (len(line) - len(line.lstrip())) // 2
+        place = re.match(r" +([\w.]+/)\s", line)
+        folder = {at: name for at, name in folder.items() if at < depth} | ({depth: place[1]} if place else {})
+        where = "".join(folder[at] for at in sorted(folder))
+        told_there = re.sub(r"assets/\w+|treeviz/\w+\.py", "", line)
+        if where:
+            named += [where + name for name in re.findall(r"(?<![\w/])(\w+\.py)\b", told_there)]
+        else:
+            assert (ROOT / line.split()[0]).exists(), line
+    rooms = {f"{path.relative_to(ROOT)}" for top in ("core", "treeviz") for path in (ROOT / top).rglob("*.py")
+             if path.name != "__init__.py" or path.parent.parent == ROOT}
+    first = {name: named.index(name) for name in named}
+    assert rooms == {name for name in first if (ROOT / name).exists()} and len(first) == len(set(named))
+    assert [name for name in first if not (ROOT / name).exists()] == []
 
 
 def test_every_path_and_picture_exists():

@@ -1,11 +1,14 @@
-"""The three walls of the design: who may import what."""
+"""The walls of the house: who may import what, and that imports run one way."""
 
 import ast
+import itertools
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import rooms
 
 ROOT = Path(__file__).parent.parent
 
@@ -59,3 +62,42 @@ def test_only_the_view_knows_the_browser():
         if path.name != "view.py":
             text = path.read_text(encoding="utf-8")
             assert "js_on_load" not in text and "html_template" not in text, f"{path.name} knows of the browser side"
+
+
+@pytest.mark.parametrize("top", rooms.ORDER)
+def test_imports_run_one_way(top):
+    assert not rooms.climbing(top)
+
+
+@pytest.mark.parametrize(("where", "line", "names"), [
+    ("core/tree.py", "from .decoder import rounds", ["core/tree.py", "core.decoder"]),
+    ("core/policies/eagle2.py", "def grow():\n    from ..config import DecodeConfig", ["core/policies/eagle2.py", "core.config"]),
+    ("core/common/ink.py", "from core.cli import main", ["core/common/ink.py", "core.cli"]),
+    ("core/common/ink.py", "import core.trace", ["core/common/ink.py", "core.trace"]),
+    ("core/model/pair.py", "import importlib\nimportlib.import_module('core.pairs.hub')", ["core/model/pair.py", "core.pairs.hub"]),
+    ("treeviz/story/lines.py", "from .. import view", ["treeviz/story/lines.py", "treeviz.view"]),
+])
+def test_an_import_that_climbs_is_found(where, line, names, tmp_path):
+    path = tmp_path / where
+    path.parent.mkdir(parents=True)
+    path.write_text(line + "\n")
+    found = rooms.climbing(where.split("/")[0], tmp_path)
+    assert found and all(name in found[0] for name in names)
+
+
+def test_every_file_has_a_room_and_says_what_it_is():
+    for top, order in rooms.ORDER.items():
+        for path in files(top):
+            first = path.relative_to(ROOT / top).parts[0].removesuffix(".py")
+            assert first in order or first == "__init__", f"{path} is in no room"
+            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{path} does not say what it is"
+    assert len(list((ROOT / "core").glob("*.py"))) <= 10
+
+
+def test_the_picture_in_the_readme_is_that_of_the_imports():
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("```mermaid\n")[2].partition("```")[0]
+    drawn = set()
+    for line in text.splitlines()[1:]:
+        groups = [group.split(" & ") for group in line.strip().split(" --> ")]
+        drawn |= {(a, b) for left, right in itertools.pairwise(groups) for a in left for b in right}
+    assert drawn == rooms.reduced("core") | rooms.reduced("treeviz")
