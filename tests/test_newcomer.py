@@ -129,7 +129,7 @@ FOREIGN = {
     "a picture, packed": (gzip.compress(b"\x89PNG\r\n\x1a\n" + bytes(range(256))), "not UTF-8"),
     "a folder, packed": (packed_folder(), "not JSON"),
     "deeply nested": (b'{"a":' * 200_000, "nested too deeply"),
-    "a later version": (b'{"format": "eagle2-trace", "schema_version": 2}', "schema_version is 2, this program reads version 1"),
+    "a later version": (b'{"format": "eagle2-trace", "schema_version": 3}', "schema_version is 3, this program reads versions 1 to 2"),
     "a first line only": (b'{"format": "eagle2-trace", "schema_version": 1}', "its first line has no created"),
     "empty": (b"", "not JSON"),
 }

@@ -77,7 +77,7 @@ def _label(trace, token: int, most: int = LONG) -> str:
 
 def _frame(r, wanted: int | str):
     """A frame of the round by its number, or the first of a kind. Raises ValueError, one sentence."""
-    there = frames(r, not r.accept.draws)
+    there = frames(r)
     kinds = [frame.kind for frame in there]
     if wanted in kinds:
         return there[kinds.index(wanted)]
@@ -183,17 +183,20 @@ def mask_figure(r, trace=None) -> go.Figure:
 
 # -- the run ---------------------------------------------------------------------------------------------------------
 
+def _without(reason: str) -> go.Figure:
+    """In place of a chart: why there is none."""
+    figure = _figure("")
+    figure.update_xaxes(visible=False).update_yaxes(visible=False)
+    return figure.add_annotation(text=_plain(reason), showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper")
+
+
 def _of_rounds(draw):
     """A chart of the rounds; where there are none, it says why."""
     @wraps(draw)
     def drawn(trace, language: str = "en") -> go.Figure:
-        if trace.rounds:
-            return draw(trace, language)
-        figure = _figure("")
-        figure.update_xaxes(visible=False).update_yaxes(visible=False)
-        return figure.add_annotation(text=_plain(undrafted(trace, language)), showarrow=False, x=0.5, y=0.5, xref="paper",
-                                     yref="paper")
+        return draw(trace, language) if trace.rounds else _without(undrafted(trace, language))
     return drawn
+
 
 @_of_rounds
 def accepted_figure(trace, language: str = "en") -> go.Figure:
@@ -217,9 +220,11 @@ def accepted_figure(trace, language: str = "en") -> go.Figure:
 @_of_rounds
 def depth_figure(trace, language: str = "en") -> go.Figure:
     """The share of rounds that accepted at least that many drafted tokens."""
+    counts, rounds = trace.summary.accepted_by_depth, trace.summary.rounds
+    if not counts:
+        return _without(phrase("chart.undrafted", language))
     figure = _figure(phrase("chart.depth", language))
-    counts, rounds = trace.summary.accepted_by_depth, max(1, trace.summary.rounds)
-    figure.add_bar(x=list(range(1, len(counts) + 1)), y=[n / rounds for n in counts], marker_color=GREEN,
+    figure.add_bar(x=list(range(1, len(counts) + 1)), y=trace.summary.acceptance_rate_per_pos, marker_color=GREEN,
                    hovertext=[phrase("chart.of", language, hits=n, rounds=rounds) for n in counts])
     figure.update_xaxes(title_text=phrase("chart.least", language), dtick=1)
     figure.update_yaxes(title_text=phrase("chart.share", language), tickformat=".0%", range=[0, 1])
@@ -252,7 +257,7 @@ def pace_figure(trace, language: str = "en") -> go.Figure:
         total += r.accept.length + 1
         y.append(total)
     x = list(range(1, len(y) + 1))
-    figure.add_scatter(x=x, y=y, mode="lines+markers", name="EAGLE-2", line=dict(color=BLUE, width=2.5), marker=dict(size=5))
+    figure.add_scatter(x=x, y=y, mode="lines+markers", name=_plain(visible(trace.config["policy"], " ")), line=dict(color=BLUE, width=2.5), marker=dict(size=5))
     figure.add_scatter(x=x, y=x, mode="lines", name=phrase("chart.plain", language), line=dict(color=INK, dash="dot"))
     figure.update_xaxes(title_text=phrase("chart.prefill", language))
     figure.update_yaxes(title_text=phrase("chart.tokens", language))

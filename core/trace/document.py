@@ -1,8 +1,8 @@
 """The trace: one document per run, read and written as JSON or as JSON lines, never trusted.
 
 This is the public format (README, "The trace"). Loading checks types and ranges field by field
-(`trace_parts.py`), then what the columns say about each other (`trace_rules.py`), so that whoever holds a
-`Trace` may index freely. Knows nothing of torch, models or pages: a recorded run opens on a machine that has none.
+(`parts.py`), then what the columns say about each other (`rules.py`), so that whoever holds a `Trace` may index
+freely. A file of version 1 is read as the version 2 that it would be (`version1.py`). Knows nothing of torch, models or pages: a recorded run opens on a machine that has none.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from ..config import DecodeConfig
 from ..policies.policy import brief
 from . import version1
 from .bytes import read_text
-from .lines import FORMAT, LINE, TraceError, broken, footer_line, header_line, later_lines, round_line
+from .lines import FOOTER_FIELDS, FORMAT, LINE, TraceError, broken, footer_line, header_line, later_lines, round_line
 from .parts import Check, Output, Pair, Part, Producer, Prompt, Round, Summary, TokenText
 from .rules import check_run
-from .summary import emitted, finish_cancelled
+from .summary import emitted, finish_cancelled, totals_of
 
 SCHEMA_VERSION = 2
 READS = (1, 2)
-MAX_DEPTH = 100_000  # of a tree in a trace: a run cut off before its first round has nothing else that says how deep
 BEGIN = re.compile("[\ufeff \r\n\t]*")
 
 CREATED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
@@ -46,10 +45,7 @@ def _moment(text: str) -> str:
 
 
 def _known_config(values: dict) -> dict:
-    config = DecodeConfig.from_dict(values)
-    if config.bounds.depth > MAX_DEPTH:
-        raise ValueError(f"says that trees are {config.bounds.depth} deep; none is deeper than {MAX_DEPTH:,}")
-    return config.to_dict()
+    return DecodeConfig.from_dict(values).to_dict()
 
 
 class Header(Part):
@@ -97,8 +93,16 @@ class Trace(Header):
     def from_dict(cls, document: object) -> Trace:
         """Validate a parsed document. Raises TraceError with one sentence that names the field."""
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise TraceError(f'This is not an EAGLE-2 trace: its field "format" should be "{FORMAT}".')
-        return _validated(cls, version1.document(document) if _version(document) == 1 else document)
+            raise TraceError(f'This is not an EAGLE-2 trace: its field "format" should be "{FORMAT}", of which this program reads '
+                             f"versions {READS[0]} to {READS[-1]}.")
+        if _version(document) == SCHEMA_VERSION:
+            return _validated(cls, document)
+        if not isinstance(rounds := document.get("rounds"), list):
+            return _validated(cls, version1.header(document))  # which says that it should be
+        head = {name: value for name, value in document.items() if name not in ("rounds", *FOOTER_FIELDS)}
+        later = [{"round": r, "vocabulary": {}} for r in rounds]
+        later.append({name: document[name] for name in FOOTER_FIELDS if name in document} | {"vocabulary": {}})
+        return cls.from_lines(head, iter(later))
 
     # -- the two spellings -----------------------------------------------------------------------------------------
 
@@ -131,6 +135,9 @@ class Trace(Header):
             except json.JSONDecodeError:
                 return cls.from_dict(json.loads(text[start:]))  # a document spread over lines
             if isinstance(first, dict) and "rounds" not in first and first.get("format") == FORMAT:
+                _version(first)
+                if lacks := next((name for name in Header.model_fields if name not in first), None):
+                    raise TraceError(f"This is not a sound EAGLE-2 trace: its first line has no {lacks}.")
                 return cls.from_lines(first, later_lines(text, end))
             if LINE.search(text, end):
                 raise TraceError("This is not an EAGLE-2 trace: text follows the end of the document.")
@@ -152,20 +159,20 @@ class Trace(Header):
         """Line by line, parsed: what is not sound is refused before the next is read. Without a footer, a run was cancelled.
         Raises TraceError."""
         old = _version(head) == 1
-        if lacks := next((name for name in Header.model_fields if name not in head), None):
-            raise TraceError(f"This is not a sound EAGLE-2 trace: its first line has no {lacks}.")
         head = version1.header(head) if old else head
-        _validated(Header, head)
+        greedy = DecodeConfig.from_dict(_validated(Header, head).config).greedy
         words, rounds, footer = head["vocabulary"], [], None
         for part in later:
             words |= part.pop("vocabulary")
             if "round" in part:
-                r = version1.round_(part["round"], head["config"]) if old else part["round"]
+                r = version1.round_(part["round"], greedy) if old else part["round"]
                 rounds.append(_validated(Round, r, f"rounds[{len(rounds)}]"))
             else:
-                footer = version1.footer(part, [r.model_dump() for r in rounds]) if old else part
+                footer = version1.footer(part, rounds) if old else part
         head |= {"vocabulary": words}
-        return _validated(cls, head | {"rounds": rounds} | (footer or _cancelled(_validated(Header, head), rounds)))
+        if footer is None:
+            footer = _cancelled(_validated(Header, head), rounds)
+        return _validated(cls, head | {"rounds": rounds} | footer)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Trace:
@@ -215,14 +222,14 @@ def _version(document: dict) -> int:
 
 def _cancelled(header: Header, rounds: list[Round]) -> dict:
     """The footer of a run whose file ends before it. A file alone does not tell which ids end a sequence."""
-    decided = [token for r in rounds for token in (*r.committed[1:], r.accept.bonus)]
+    decided = [token for r in rounds for token in r.decided]
     ids = emitted([rounds[0].root, *decided] if rounds else [], header.config)
     try:
         words = {str(i): header.token(i).model_dump() for i in ids}
     except KeyError as error:
         raise TraceError(f"This is not a sound EAGLE-2 trace: its rounds name token {error.args[0]}, which vocabulary "
                          "lacks.") from None
-    return finish_cancelled([r.model_dump() for r in rounds], words, ids)
+    return finish_cancelled(totals_of(rounds), words, ids)
 
 
 def _validated(kind: type[Part], values: object, place: str = ""):

@@ -1,7 +1,7 @@
 """The events of a run, in the order they happen, and their fold into a `Trace`.
 
-RunStarted, PromptRead*, RootDecided, (RoundStarted, LayerDrafted*, TreePruned, TreeVerified, PathAccepted, CacheCommitted)*,
-RunFinished. Events hold plain values, in the columns of the trace format, so that a listener needs no torch.
+RunStarted, PromptRead*, RootDecided, (RoundStarted, LayerDrafted*, TreePruned, TreeVerified, PathAccepted,
+CacheCommitted)*, RunFinished. Events hold plain values, in the columns of the trace format, so that a listener needs no torch.
 `vocabulary` on an event holds the words of token ids that no earlier event has mentioned.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .document import SCHEMA_VERSION, Trace
 from .lines import FORMAT, footer_line, header_line, round_line
-from .summary import NO_CHECK, finish_cancelled
+from .summary import NO_CHECK, Totals, finish_cancelled
 
 Words = dict[str, dict]  # token id -> {text, special, bytes}
 
@@ -38,8 +38,8 @@ class PromptRead:
 
 @dataclass(frozen=True, slots=True)
 class RootDecided:
-    """The target has read the prompt and said the first root, which is out with that: `token_ids` and `texts` as in
-    `CacheCommitted`."""
+    """The target has read the prompt and said the first root, which is out with that. `texts` is what each of `token_ids`
+    lets a reader see: "" for part of a character, the whole of it for the token that completes it."""
 
     token_ids: list[int]
     texts: list[str]
@@ -103,8 +103,7 @@ class PathAccepted:
 @dataclass(frozen=True, slots=True)
 class CacheCommitted:
     """The end of a round. `token_ids` are what it adds to the output, the accepted tokens and the bonus, cut where the run
-    ends, and `texts` what each
-    of them lets a reader see: "" for part of a character, the whole of it for the token that completes it."""
+    ends; `texts` as in `RootDecided`."""
 
     kept: list[int]
     length_before: int
@@ -187,8 +186,10 @@ class TraceBuilder:
 
     def cancel(self) -> str:
         """End a run that will not finish by itself; returns its footer line."""
-        run, rounds = self.document, self.document["rounds"]
-        ending = finish_cancelled(rounds, run["vocabulary"], self._emitted)
+        totals = Totals()
+        for round_ in self.document["rounds"]:
+            totals.add_round(round_)
+        ending = finish_cancelled(totals, self.document["vocabulary"], self._emitted)
         return self._finish(ending | {"check": self._check})
 
     def set_check(self, check: dict) -> None:

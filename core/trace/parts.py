@@ -1,7 +1,7 @@
 """The parts of a trace document, one model per object of the format: the fields, their types and their ranges.
 
 Every number of a round stands in a column (a list over candidates, layers or rows), so a file is compact and a
-column is one thing to plot. What the columns say about each other is in `trace_rules.py`.
+column is one thing to plot. What the columns say about each other is in `rules.py`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class TokenText(Part):
 
 
 class Candidates(Part):
-    """Columns over all candidates of a round, in creation order: candidate id = position + 1, parent 0 = root."""
+    """Columns over all candidates of a round, in creation order: candidate id = position + 1, parent 0 = root. `layer` is the
+    place in `layers` of what made it; how deep it is follows from its parents."""
 
     token: list[Id]
     parent: list[Id]
@@ -117,7 +118,7 @@ class TargetView(Part):
 
 
 class Draw(Part):
-    """One draw of the sampling rule: accepted iff r < p, p being what is left after the siblings before it."""
+    """A drafted row that was drawn for: accepted iff r < p, p being what is left after the draws before it."""
 
     node: Id
     p: Probability
@@ -126,7 +127,8 @@ class Draw(Part):
 
 
 class Accept(Part):
-    """The accepted path as flat rows, root first; `bonus` is the target's own token after `bonus_from`."""
+    """By which rule the rows were judged, and the accepted path as flat rows, root first; `bonus` is the target's own token
+    after `bonus_from`."""
 
     rule: Literal["greedy", "one-hot", "drawn"]
     row: Id
@@ -190,9 +192,14 @@ class Round(Part):
 
     @property
     def committed(self) -> list[int]:
-        """The token ids this round commits: the root and the accepted drafted tokens."""
+        """The token ids this round commits to the cache: the root and the accepted drafted tokens."""
         tokens = self.tokens
         return [tokens[row] for row in self.accept.path]
+
+    @property
+    def decided(self) -> list[int]:
+        """The token ids this round adds to the output, unless the run ends among them: what was accepted, and the bonus."""
+        return [*self.committed[1:], self.accept.bonus]
 
     def mask_row(self, row: int) -> list[bool]:
         """Row `row` of the tree mask as booleans, one for each row of the tree."""
@@ -211,9 +218,10 @@ class Output(Part):
 
 class Summary(Part):
     """tau is tokens per round: the mean of accepted length + 1, and mean_acceptance_length its name elsewhere.
-    accepted_by_depth[i] counts rounds that accepted at least i + 1 drafted tokens, acceptance_rate_per_pos[i] is their share,
-    acceptance_histogram[n] counts those that accepted exactly n; draft_acceptance_rate is accepted by verified drafted tokens.
-    Seconds are sums over the run; prefill is absent where it was not measured."""
+    acceptance_histogram[n] counts the rounds that accepted exactly n drafted tokens, accepted_by_depth[i] those that accepted
+    at least i + 1, acceptance_rate_per_pos[i] is their share of the rounds; all reach as deep as the deepest candidate.
+    draft_acceptance_rate is accepted by verified drafted tokens. Seconds are sums over the run; prefill is absent where it
+    was not measured."""
 
     rounds: Id
     new_tokens: Id

@@ -108,7 +108,7 @@ class _Recorder:
             yield from self._events(stages)
 
     def _events(self, stages: Iterator[decoder.Stage]) -> Iterator[Event]:
-        new, prefill, layer, passes = self.words.new, 0.0, 0, 0
+        new, prefill = self.words.new, 0.0
         unchecked = NO_CHECK | {"note": self.pair.remark(NO_CHECK["note"])}
         yield RunStarted(
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -126,14 +126,14 @@ class _Recorder:
                     prefill = stage.seconds
                     yield RootDecided(*self._emit(stage.token_ids), new(stage.token_ids))
                 case decoder.Started():
-                    yield RoundStarted(stage.index, stage.prefix_length, stage.root, new([stage.root]))
-                    layer, passes, prefix = 0, 0, stage.prefix_length
+                    prefix, layers = stage.prefix_length, []
+                    yield RoundStarted(stage.index, prefix, stage.root, new([stage.root]))
                 case Layer():
-                    yield self._drafted(layer, stage)
-                    layer, passes = layer + 1, passes + stage.passes
+                    layers.append(self._drafted(len(layers), stage))
+                    yield layers[-1]
                 case Tree():
-                    tree = stage
-                    yield _pruned(tree, prefix)
+                    drafted = len(stage.token) - 1
+                    yield _pruned(stage, prefix)
                 case decoder.Verified():
                     yield self._verified(stage)
                 case Accepted():
@@ -142,7 +142,8 @@ class _Recorder:
                     yield PathAccepted(rule, stage.row, stage.path, len(stage.path) - 1, draws, stage.bonus, stage.path[-1],
                                        new([stage.bonus]))
                 case decoder.Committed():
-                    self.totals.add(len(stage.kept) - 1, len(tree.token) - 1, int(tree.depth.max()), passes, stage.seconds)
+                    parent = [above for layer in layers for above in layer.parent]
+                    self.totals.add(len(stage.kept) - 1, drafted, parent, sum(layer.passes for layer in layers), stage.seconds)
                     yield CacheCommitted(stage.kept, stage.length_before, stage.length_after, stage.seconds,
                                          *self._emit(stage.token_ids))
                 case decoder.Ended():

@@ -1,8 +1,8 @@
 """What the columns of a trace say about each other: the rules a document must keep beyond its types.
 
-Each rule raises ValueError with the field's name in the sentence. They are the invariants of EAGLE-2 itself
-(parents before children, scores that add up, a mask that never looks ahead), so they read as a summary of it. What a
-policy promises of every round is asked of the policy.
+Each rule raises ValueError with the field's name in the sentence. They are the invariants of drafting a tree (parents
+before children, scores that add up, a mask that never looks ahead), whichever policy drafts; what a policy promises of every
+round is asked of the policy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..config import DecodeConfig
 from ..policies.policy import brief
-from .summary import PARTS, Totals
+from .summary import totals_of
 
 SCORE_TOLERANCE = 1e-3  # scores are written with six digits; half-precision heads add float32 rounding
 
@@ -73,21 +73,23 @@ def _check_candidates(r) -> None:
 
 
 def _check_layers(r) -> None:
-    c = r.candidates
-    made = c.layer[-1] + 1 if c.layer else 0
-    _need(len(r.layers) == made, "layers", f"has {len(r.layers)} entries for {made} layers")
-    fed_by_layer = [set() for _ in r.layers]
-    for parent, layer in zip(c.parent, c.layer):
-        fed_by_layer[layer].add(parent)
+    """Any number of rows may be fed, and have any number of children; what is fed was made before."""
+    made = r.candidates.layer
+    needed = made[-1] + 1 if made else 0
+    _need(len(r.layers) >= needed, "layers", f"has {len(r.layers)} entries, candidates.layer needs {needed}")
+    parents = [set() for _ in r.layers]
+    for parent, layer in zip(r.candidates.parent, made):
+        parents[layer].add(parent)
     for i, layer in enumerate(r.layers):
-        _need(set(layer.expanded) == fed_by_layer[i] and len(layer.expanded) == len(fed_by_layer[i]),
-              f"layers[{i}].expanded", "does not list the parents of the layer's candidates")
-        for j in layer.selected:
-            _need(1 <= j <= len(c.layer) and c.layer[j - 1] <= i, f"layers[{i}].selected",
-                  f"names candidate {j}, which is not made by then")
-        _need(len(set(layer.selected)) == len(layer.selected), f"layers[{i}].selected", "names a candidate twice")
+        fed = set(layer.expanded)
+        for field, ids, latest in (("expanded", layer.expanded, i - 1), ("selected", layer.selected, i)):
+            for j in ids:
+                _need((j == 0 and field == "expanded") or (1 <= j <= len(made) and made[j - 1] <= latest),
+                      f"layers[{i}].{field}", f"names candidate {j}, which was not made by then")
+            _need(len(set(ids)) == len(ids), f"layers[{i}].{field}", "names a candidate twice")
+        _need(parents[i] <= fed, f"layers[{i}].expanded", "does not list the parents of the layer's candidates")
         following = r.layers[i + 1].expanded if i + 1 < len(r.layers) else []
-        _need(layer.selected == following, f"layers[{i}].selected", "is not what the next layer expanded")
+        _need(layer.selected == [j for j in following if j], f"layers[{i}].selected", "is not what the next layer expanded")
 
 
 def _check_tree(r) -> int:
@@ -160,60 +162,68 @@ def _check_accept(r, rows: int) -> None:
     _need(a.bonus_from == a.path[-1], "accept.bonus_from", "is not the last row of accept.path")
     _need(a.row < len(t.retrieve_indices) and t.retrieve_indices[a.row][:len(a.path)] == a.path, "accept.row",
           f"is {a.row}, a row of tree.retrieve_indices that does not start with accept.path")
-    _need(not (a.draws and a.rule == "greedy"), "accept.draws", "is not empty, but accept.rule says that nothing was drawn")
-    if a.draws:
-        _check_draws(r, rows)
+    _check_draws(a, t)
 
 
-def _check_draws(r, rows: int) -> None:
-    """The children of each row on the path are tried in order, up to the accepted one. Drawn from the head's distribution, they
-    come as they were drawn, and a node comes again where it was drawn again."""
-    a, t = r.accept, r.tree
-    on_path = set(a.path)
-    if a.rule == "one-hot":
-        children: dict[int, list[int]] = {}
-        for node, parent in enumerate(t.parent):
-            children.setdefault(parent, []).append(node)
-        tried = [node for row, child in zip(a.path, [*a.path[1:], rows]) for node in children.get(row, []) if node <= child]
-        _need([draw.node for draw in a.draws] == tried, "accept.draws", "do not try the children along accept.path in order")
-    else:
-        place = 0  # on the path
-        for draw in a.draws:
-            _need(draw.node < rows and t.parent[draw.node] == a.path[place], "accept.draws",
-                  f"try row {draw.node}, which is no child of the row on accept.path")
-            place += draw.accepted and place + 1 < len(a.path)
-        _need([0, *(draw.node for draw in a.draws if draw.accepted)] == a.path, "accept.draws", "do not lead along accept.path")
+def _check_draws(a, t) -> None:
+    """Along the path every draw but the last at a row failed, and where the path ends they all did."""
+    if a.rule == "greedy":
+        _need(not a.draws, "accept.draws", "is not empty, but accept.rule says that nothing was drawn for")
+        return
+    children: dict[int, list[int]] = {}
+    for node, parent in enumerate(t.parent):
+        children.setdefault(parent, []).append(node)
+    tried: list[list[int]] = [[] for _ in a.path]
+    step = 0
     for draw in a.draws:
-        _need(draw.accepted == (draw.node in on_path), "accept.draws",
-              f"say otherwise of row {draw.node} than accept.path")
         _need(draw.accepted == (draw.r < draw.p), "accept.draws", f"of row {draw.node} does not accept by r < p")
+        _need(0 < draw.node < len(t.parent) and t.parent[draw.node] == a.path[step], "accept.draws",
+              f"tries row {draw.node}, which is no child of row {a.path[step]} of accept.path")
+        tried[step].append(draw.node)
+        if draw.accepted:
+            step += 1
+            _need(a.path[step:step + 1] == [draw.node], "accept.draws", f"says otherwise of row {draw.node} than accept.path")
+    _need(step == len(a.path) - 1, "accept.draws", "ends before accept.path does")
+    for row, nodes, child in zip(a.path, tried, [*a.path[1:], None]):
+        there = [node for node in children.get(row, []) if child is None or node <= child]
+        if a.rule == "one-hot":
+            _need(nodes == there, "accept.draws", f"does not try the children of row {row} in order, each once")
+        else:
+            _need(child is not None or set(nodes) == set(there), "accept.draws", f"does not try every child of row {row}")
 
 
 def check_run(trace) -> None:
     """How the rounds follow each other, and what output, summary and vocabulary say of them."""
     config = DecodeConfig.from_dict(trace.config)
-    emitted, expected, root, known = [], len(trace.prompt.token_ids), None, {int(key) for key in trace.vocabulary}
+    decided, expected, known = [], len(trace.prompt.token_ids), {int(key) for key in trace.vocabulary}
     _check_known(trace.prompt.token_ids, "prompt.token_ids", known)
+    _check_head(trace.pair)
     for i, r in enumerate(trace.rounds):
         name = f"rounds[{i}]"
         _need(r.index == i, f"{name}.index", f"is {r.index}")
         _need(r.prefix_length == expected, f"{name}.prefix_length", f"is {r.prefix_length} where {expected} belongs")
-        _need(root is None or r.root == root, f"{name}.root", "is not the bonus of the round before")
+        _need(not decided or r.root == decided[-1], f"{name}.root", "is not the bonus of the round before")
         _check_settings(r, name, config)
-        expected, root = r.cache.length_after, r.accept.bonus
-        emitted += r.committed
+        expected, before = r.cache.length_after, len(decided) or 1
+        decided += r.decided if decided else [r.root, *r.decided]
         for field, tokens in (("root", [r.root]), ("candidates.token", r.candidates.token),
-                              ("target.argmax", r.target.argmax), ("accept.bonus", [root]),
+                              ("target.argmax", r.target.argmax), ("accept.bonus", [r.accept.bonus]),
                               ("target.top", [token for row in r.target.top for token, _ in row])):
             _check_known(tokens, f"{name}.{field}", known)
-    emitted += [root] if root is not None else []
     out = trace.output.token_ids
-    _need(out == emitted[:len(out)] or (not trace.rounds and len(out) <= 1), "output.token_ids",
-          "is not what the rounds committed")
+    _need(out == decided[:len(out)] or (not trace.rounds and len(out) <= 1), "output.token_ids", "is not what the rounds decided")
+    _need(not trace.rounds or len(out) >= before, "output.token_ids", "ends before the last of the rounds")
     _check_known(out, "output.token_ids", known)
     highest = max(known, default=0)
     _need(highest < trace.pair.vocab_size, "vocabulary", f"names token {highest}, above pair.vocab_size")
     _check_summary(trace)
+    _check_ending(trace)
+
+
+def _check_head(pair) -> None:
+    _need(max(pair.head.layers) <= pair.num_hidden_layers, "pair.head.layers",
+          f"name layer {max(pair.head.layers)}, pair.num_hidden_layers is {pair.num_hidden_layers}")
+    _need(pair.head.vocab_size <= pair.vocab_size, "pair.head.vocab_size", "is above pair.vocab_size")
 
 
 def _check_known(tokens: list[int], field: str, known: set[int]) -> None:
@@ -222,53 +232,58 @@ def _check_known(tokens: list[int], field: str, known: set[int]) -> None:
 
 
 def _check_settings(r, name: str, config: DecodeConfig) -> None:
-    bounds, policy = config.bounds, config.drafting
-    for field, got, most in (("candidates", len(r.candidates.token), bounds.candidates), ("tree", len(r.tree.candidate), bounds.rows),
-                             ("layers", sum(layer.passes for layer in r.layers), bounds.passes)):
-        _need(policy.exact is None or (got == most if policy.exact else got <= most), f"{name}.{field}",
-              f"take {got}; that is not what config says of the policy {policy.name}: {most}")
+    _check_bounds(r, name, config)
+    rule, drafting = r.accept.rule, config.drafting
+    _need((rule == "greedy") == config.greedy and (config.greedy or drafting.exact is None or rule == drafting.rule),
+          f"{name}.accept.rule", f"is {rule}, which is not how config.policy {config.policy} is judged at config.temperature "
+          f"{config.temperature:g}")
     if not config.greedy:
-        _need(r.accept.rule == policy.rule or (policy.exact is None and r.accept.rule != "greedy"), f"{name}.accept.rule",
-              f"is {r.accept.rule}, but config.temperature says that the run was sampled, and config.policy by which rule")
-        _need(bool(r.accept.draws) or (len(r.accept.path) == 1 and 0 not in r.tree.parent), f"{name}.accept.draws",
-              "is empty, but config.temperature says that the run was sampled")
         return
     tokens, says = r.tokens, r.target.argmax
-    _need(r.accept.rule == "greedy", f"{name}.accept.rule", f"is {r.accept.rule}, but config.temperature says that the run was greedy")
     _need(all(tokens[row] == says[r.tree.parent[row]] for row in r.accept.path[1:]), f"{name}.accept.path",
           "is not what target.argmax chose")
     _need(r.accept.bonus == says[r.accept.bonus_from], f"{name}.accept.bonus", "is not what target.argmax chose")
 
 
+def _check_bounds(r, name: str, config: DecodeConfig) -> None:
+    """A policy that ships says what its knobs let a round take; of somebody else's nothing is known."""
+    if config.drafting.exact is None:
+        return
+    bounds, exact = config.bounds, config.drafting.exact
+    for field, got, most in (("candidates", len(r.candidates.token), bounds.candidates), ("tree", len(r.tree.candidate), bounds.rows),
+                             ("layers", sum(layer.passes for layer in r.layers), bounds.passes)):
+        _need(got == most if exact else got <= most, f"{name}.{field}", f"take {got}, config's {config.told()} takes {most}")
+    _need(max(r.tree.depth) <= bounds.depth, f"{name}.tree.depth", f"reaches {max(r.tree.depth)}, config's {config.told()} "
+          f"at most {bounds.depth}")
+
+
 def _check_summary(trace) -> None:
-    s, totals = trace.summary, Totals()
-    for r in trace.rounds:
-        totals.add(r.accept.length, len(r.tree.candidate) - 1, max(r.tree.depth), sum(layer.passes for layer in r.layers),
-                   {part: getattr(r.seconds, part) for part in PARTS})
-    true = totals.summary(len(trace.output.token_ids))
-    _need(s.new_tokens == true["new_tokens"], "summary.new_tokens", "is not the length of output.token_ids")
-    for field in ("rounds", "accepted_by_depth", "acceptance_histogram", "target_forwards", "head_forwards"):
-        _need(getattr(s, field) == true[field], f"summary.{field}", f"is {brief(getattr(s, field))}, the rounds say {true[field]}")
-    for field in ("tau", "mean_acceptance_length", "draft_acceptance_rate"):
-        _need(abs(getattr(s, field) - true[field]) < 1e-3, f"summary.{field}",
-              f"is {getattr(s, field)}, the rounds say {true[field]:.3f}")
-    rates = true["acceptance_rate_per_pos"]
-    _need(len(rates) == len(s.acceptance_rate_per_pos) and all(abs(a - b) < 1e-3 for a, b in zip(s.acceptance_rate_per_pos, rates)),
-          "summary.acceptance_rate_per_pos", "is not what the rounds say")
+    said, totals = trace.summary, totals_of(trace.rounds)
+    _need(said.new_tokens == len(trace.output.token_ids), "summary.new_tokens", "is not the length of output.token_ids")
+    for name, told in totals.summary(said.new_tokens).items():
+        value = getattr(said, name)
+        _need(name == "seconds" or _alike(value, told), f"summary.{name}", f"is {brief(value)}, the rounds say {brief(told)}")
+    for part, spent in totals.seconds.items():
+        _need(math.isfinite(spent), "rounds.seconds", f"of {part} have no finite sum")
+        _need(abs(said.seconds.get(part, spent) - spent) <= 1e-6 + 1e-6 * spent, "summary.seconds",
+              f"say {said.seconds.get(part)} for {part}, the rounds say {spent}")
+    _need(math.isfinite(sum(said.seconds.values())), "summary.seconds", "have no finite sum")
+
+
+def _alike(value, told) -> bool:
+    if isinstance(told, list):
+        return len(value) == len(told) and all(map(_alike, value, told))
+    return abs(value - told) <= (1e-3 if isinstance(told, float) else 0)
+
+
+def _check_ending(trace) -> None:
+    new, limit, reason, c = trace.summary.new_tokens, trace.config["max_new_tokens"], trace.output.finish_reason, trace.check
+    _need(new <= limit and (reason != "length" or new == limit), "output.finish_reason",
+          f"is {reason} at {new} tokens, config.max_new_tokens is {limit}")
     _need(trace.config["draft_vocab"] <= trace.pair.vocab_size, "config.draft_vocab", "is above pair.vocab_size")
-    limit = trace.config["max_new_tokens"]
-    _need(s.new_tokens <= limit and (trace.output.finish_reason != "length" or s.new_tokens == limit),
-          "output.finish_reason", f"is {trace.output.finish_reason} at {s.new_tokens} tokens, config.max_new_tokens is {limit}")
-    c = trace.check
     _need((c.lossless is False) == (c.first_difference is not None), "check.first_difference",
           "belongs with check.lossless false, and only there")
-    _need(c.first_difference is None or c.first_difference <= s.new_tokens, "check.first_difference",
-          "is beyond the output")
+    _need(c.first_difference is None or c.first_difference <= new, "check.first_difference", "is beyond the output")
     _need((c.tokens is None) == (c.seconds is None) and not (c.tokens and c.lossless is None), "check.tokens",
           "and check.seconds belong together, with a comparison")
     _need(c.tokens is None or c.tokens <= limit, "check.tokens", f"is {c.tokens}, config.max_new_tokens is {limit}")
-    for part, spent in true["seconds"].items():
-        _need(math.isfinite(spent), "rounds.seconds", f"of {part} have no finite sum")
-        _need(abs(s.seconds.get(part, spent) - spent) <= 1e-6 + 1e-6 * spent, "summary.seconds",
-              f"say {s.seconds.get(part)} for {part}, the rounds say {spent}")
-    _need(math.isfinite(sum(s.seconds.values())), "summary.seconds", "have no finite sum")

@@ -42,10 +42,10 @@ def round_lines(trace: Trace, index: int) -> Iterator[str]:
         raise UserError(f"There is no round {index + 1}; this run has rounds 1 to {len(trace.rounds)}."
                         if trace.rounds else f"This run has no rounds: {undrafted(trace)}.")
     r = trace.rounds[index]
-    kept = len(r.tree.candidate) - 1
+    drafted = (f"{counted(len(r.candidates.token), 'candidate')} in {counted(len(r.layers), 'layer')}, "
+               f"{len(r.tree.candidate) - 1} kept" if r.candidates.token else "nothing drafted")
     yield (f"Round {index + 1} of {len(trace.rounds)}: root {visible(trace, r.root)!r} at position {r.prefix_length}; "
-           + (f"{counted(len(r.candidates.token), 'candidate')} in {counted(len(r.layers), 'layer')}, {kept} kept, "
-              f"cut-off {_fixed(r.tree.cutoff, 3)}" if kept else "nothing drafted"))
+           + drafted + (f", cut-off {_fixed(r.tree.cutoff, 3)}" if r.tree.cutoff is not None else ""))
     yield "   row  cand     p  score  target says"
     yield from _tree_lines(trace, r)
     yield from _verdict(trace, r)
@@ -53,7 +53,7 @@ def round_lines(trace: Trace, index: int) -> Iterator[str]:
 
 def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
     tokens, accepted = r.tokens, set(r.accept.path)
-    tried = {test.node: test for test in r.accept.draws}
+    tried = {draw.node for draw in r.accept.draws}
     children: dict[int, list[int]] = {}
     for row, parent in enumerate(r.tree.parent):
         children.setdefault(parent, []).append(row)
@@ -64,7 +64,7 @@ def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
         p, score = (f"{math.exp(r.candidates.log_prob[candidate - 1]):.2f}", _fixed(r.candidates.score[candidate - 1], 2).rjust(6)) \
             if candidate else ("    ", "      ")
         mark = "✓" if row in accepted else "✗" if row in tried or (
-            not r.accept.draws and r.tree.parent[row] in accepted) else " "
+            r.accept.rule == "greedy" and r.tree.parent[row] in accepted) else " "
         says = visible(trace, r.target.argmax[row])
         yield f"{mark} {row:4d} {candidate:5d}  {p}  {score}  {indent}{visible(trace, tokens[row])}  → {says}"
         for child in reversed(children.get(row, [])):
@@ -74,9 +74,9 @@ def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
 def _verdict(trace: Trace, r: Round) -> Iterator[str]:
     tokens = r.tokens
     path = " ".join(repr(visible(trace, tokens[row])) for row in r.accept.path[1:]) or "nothing"
-    for test in r.accept.draws:
-        sign, word = ("<", "accepted") if test.accepted else (">=", "rejected, its mass removed")
-        yield f"row {test.node} {visible(trace, tokens[test.node])!r}: r {test.r:.4f} {sign} p {test.p:.4f}, {word}"
+    for draw in r.accept.draws:
+        sign, word = ("<", "accepted") if draw.accepted else (">=", "rejected, its mass removed")
+        yield f"row {draw.node} {visible(trace, tokens[draw.node])!r}: r {draw.r:.4f} {sign} p {draw.p:.4f}, {word}"
     last, bonus = visible(trace, tokens[r.accept.bonus_from]), visible(trace, r.accept.bonus)
     offered = [visible(trace, tokens[row]) for row, parent in enumerate(r.tree.parent) if parent == r.accept.bonus_from]
     if not offered:
@@ -94,7 +94,7 @@ def _verdict(trace: Trace, r: Round) -> Iterator[str]:
 def summary_lines(trace: Trace) -> Iterator[str]:
     """What the run was and what it added up to, numbers defined."""
     c, s = DecodeConfig.from_dict(trace.config), trace.summary
-    yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; {c.told()}, temperature {c.temperature:g}; ended "
+    yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; {ink.visible(c.told(), ' ')}, temperature {c.temperature:g}; ended "
            f"by {trace.output.finish_reason}")
     yield (f"{counted(s.new_tokens, 'new token')} in {counted(s.rounds, 'round')} (one pass of the target each); "
            f"tau {s.tau:.2f} = mean accepted drafted tokens + 1") if trace.rounds else (

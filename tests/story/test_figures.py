@@ -29,7 +29,7 @@ def test_tree_figure(trace):
 def test_the_tree_figure_tells_what_the_frame_is_about(trace):
     """The accepted path in green from the root on, and at the boxes the number that the step is about."""
     for r in trace.rounds:
-        kinds = [frame.kind for frame in frames(r, not r.accept.draws)]
+        kinds = [frame.kind for frame in frames(r)]
         place = layout(r)
         green = [part for part in figures.tree_figure(r, trace).data if part.line.color == figures.GREEN and part.mode == "lines"]
         path = [r.tree.candidate[row] for row in r.accept.path]
@@ -137,12 +137,29 @@ def test_the_numbers_of_a_run_explain_themselves():
     from treeviz.page.charts import definitions
     assert f"**{trace.summary.new_tokens}** new tokens in **3** rounds. " in definitions(trace)
     assert " further" not in definitions(trace)
-    cut = trace.to_dict()
-    cut["config"]["max_new_tokens"] = cut["summary"]["new_tokens"] = len(cut["output"]["token_ids"]) - 1
-    del cut["output"]["token_ids"][-1]
-    assert " further" in definitions(Trace.from_dict(cut)), "the bonus of the last round is no output"
+    document = trace.to_dict()
+    document["output"]["token_ids"].pop()
+    document["summary"]["new_tokens"] = document["config"]["max_new_tokens"] = trace.summary.new_tokens - 1
+    assert "The last chart goes 1 further" in definitions(Trace.from_dict(document)), "its bonus came after the end"
     one = make_trace(rounds=1, top_k=1, depth=0, total_tokens=1)
     assert "in **1** round. " in definitions(one) and "verifies 1 drafted token;" in definitions(one)
+
+
+def test_charts_of_a_chain_and_of_plain_decoding():
+    from treeviz.page.charts import definitions
+    chain, none = make_trace(policy="chain", length=5), make_trace(policy="plain", rounds=3)
+    assert "verifies 5 drafted tokens; the target ran **7** times (one a round, and the prefill), the head **30** times" in definitions(chain)
+    assert "Nothing is drafted; the target ran **4** times (one a round, and the prefill), the head **0** times" in definitions(none)
+    drawn = figures.depth_figure(chain).data[0]
+    reached = [sum(r.accept.length > n for r in chain.rounds) for n in range(5)]
+    assert list(drawn.x) == [1, 2, 3, 4, 5] and list(drawn.y) == [n / 6 for n in reached]
+    assert "Nothing was drafted" in figures.depth_figure(none).layout.annotations[0].text
+    assert figures.pace_figure(none).data[0].name == "plain"
+    assert list(figures.pace_figure(none).data[0].y) == [1, 2, 3, 4] == list(figures.pace_figure(none).data[1].y)
+    for r in (chain.rounds[0], none.rounds[0]):
+        for frame in ("root", "verify", "accept", "commit"):
+            figures.tree_figure(r, chain, frame), figures.mask_figure(r)
+    assert len(figures.mask_figure(none.rounds[0]).data[0].z) == 1
 
 
 @pytest.mark.parametrize("way", ["show", "_ipython_display_"])

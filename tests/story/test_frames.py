@@ -2,6 +2,7 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,9 @@ from treeviz.story.source import sources
 
 GRID = [dict(top_k=4, depth=3, total_tokens=16), dict(top_k=1, depth=4, total_tokens=5), dict(top_k=3, depth=0, total_tokens=2),
         dict(top_k=4, depth=2, total_tokens=36), dict(top_k=3, depth=2, total_tokens=1),
-        dict(top_k=4, depth=3, total_tokens=20, temperature=1.0), dict(top_k=10, depth=7, total_tokens=59, rounds=2)]
+        dict(top_k=4, depth=3, total_tokens=20, temperature=1.0), dict(top_k=10, depth=7, total_tokens=59, rounds=2),
+        dict(policy="chain", length=5), dict(policy="chain", length=1), dict(policy="chain", length=3, temperature=1.0),
+        dict(policy="plain"), dict(policy="plain", temperature=1.0)]
 
 
 @pytest.fixture(scope="module", params=range(len(GRID)), ids=lambda i: str(list(GRID[i].values())))
@@ -29,16 +32,27 @@ def unpack(packed):
 
 
 def test_the_order_of_frames(trace):
+    """What there is to choose from has a frame of the choice."""
     for r in trace.rounds:
-        kinds = [frame.kind for frame in frames(r)]
-        middle = [k for layer in r.layers for k in (["expand", "select"] if layer.selected else ["expand"])]
-        assert kinds == ["root", *middle, "rerank", "flatten", "verify", "accept", "commit"]
+        sizes = [r.candidates.layer.count(i) for i in range(len(r.layers))]
+        kinds = ["root"]
+        for size, layer in zip(sizes, r.layers):
+            kinds += ["expand", "select"] if layer.selected and size > 1 else ["expand"]
+        kinds += ["rerank"] if len(r.tree.candidate) - 1 < sum(sizes) else []
+        kinds += ["flatten"] if len(r.tree.candidate) > 1 else []
+        assert [frame.kind for frame in frames(r)] == [*kinds, "verify", "accept", "commit"]
+
+
+def test_a_chain_and_plain_decoding_choose_nothing():
+    chain, plain_ = make_trace(policy="chain", length=3).rounds[0], make_trace(policy="plain").rounds[0]
+    assert [f.kind for f in frames(chain)] == ["root", "expand", "expand", "expand", "flatten", "verify", "accept", "commit"]
+    assert [f.kind for f in frames(plain_)] == ["root", "verify", "accept", "commit"]
+    assert [f.states for f in frames(plain_)] == ["R.", "R.", "Rb", "Rb"]
 
 
 def test_states_tell_the_round(trace):
-    greedy = trace.config["temperature"] == 0
     for r in trace.rounds:
-        count, all_frames = len(r.candidates.token), frames(r, greedy)
+        count, all_frames = len(r.candidates.token), frames(r)
         for frame in all_frames:
             assert len(frame.states) == count + 2 and unpack(pack(frame.states)) == frame.states
             assert frame.states[0] == "R" and frame.code in CODE
@@ -46,8 +60,8 @@ def test_states_tell_the_round(trace):
         for frame in all_frames:
             if frame.kind == "expand":
                 assert [s != ABSENT for s in frame.states[1:-1]] == [layer <= frame.layer for layer in r.candidates.layer]
-        rerank, last = (next(f.states for f in all_frames if f.kind == kind) for kind in ("rerank", "commit"))
-        assert {i for i, s in enumerate(rerank) if s == "k"} == set(r.tree.candidate[1:])
+        verify, last = (next(f.states for f in all_frames if f.kind == kind) for kind in ("verify", "commit"))
+        assert {i for i, s in enumerate(verify) if s == "k"} == set(r.tree.candidate[1:])
         assert {i for i, s in enumerate(last) if s == "a"} == {r.tree.candidate[row] for row in r.accept.path[1:]}
         assert {i for i, s in enumerate(last) if s == "x"} == {r.tree.candidate[row] for row in rejected_rows(r)}
         assert last[-1] == "b" and all(f.states[-1] == ABSENT for f in all_frames[:-2])
@@ -55,18 +69,52 @@ def test_states_tell_the_round(trace):
 
 def test_every_frame_has_a_sentence_with_its_numbers(trace):
     for r in trace.rounds:
-        for frame in frames(r, trace.config["temperature"] == 0):
+        for frame in frames(r):
             for language in LANGUAGES:
                 parts = narrate(trace, r, frame, language)
                 text = plain(parts)
                 assert text and "{" not in re.sub("“[^”]*”", "", text) and "\n" not in text
                 for part in parts:
                     assert isinstance(part, str) or frame.states[part[1]] != ABSENT or frame.kind in ("flatten", "rerank", "verify")
-        say = {f.kind: plain(narrate(trace, r, f)) for f in frames(r, trace.config["temperature"] == 0)}
-        assert number(r.tree.cutoff) in say["rerank"] and str(len(r.candidates.token)) in say["rerank"]
+        say = {f.kind: plain(narrate(trace, r, f)) for f in frames(r)}
+        if "rerank" in say:
+            assert number(r.tree.cutoff) in say["rerank"] and str(len(r.candidates.token)) in say["rerank"]
         assert str(r.cache.length_before) in say["commit"] and str(r.cache.length_after) in say["commit"]
         assert say["accept"].count("“") >= 1
         assert round_gain(r).startswith(f"Round {r.index + 1} wrote") and round_gain(r, "zh")
+        assert not re.search(r"\b1 (\w+ )?(tokens|candidates|rows|children)\b|other 0", " ".join(say.values())), say
+
+
+def test_a_policy_speaks_of_itself():
+    """Of a tree it is a tree that is spoken of, of a chain a chain, and of plain decoding neither."""
+    for policy, own, not_of in (("eagle2", "tree", "chain"), ("chain", "chain", "tree"), ("plain", "Nothing is drafted", "tree|chain|candidate")):
+        for temperature in (0.0, 1.0):
+            trace = make_trace(policy=policy, temperature=temperature)
+            said = " ".join(plain(narrate(trace, r, f), "  ") for r in trace.rounds for f in frames(r))
+            assert own in said and not re.search(not_of, said), (policy, re.search(f".{{60}}({not_of}).{{60}}", said))
+
+
+def test_what_somebody_s_own_policy_does_is_told_in_general_words():
+    document = make_trace(policy="chain", length=3).to_dict()
+    document["config"] = {"policy": "mine:tree", "reach": 3} | {k: v for k, v in document["config"].items() if k not in ("policy", "length")}
+    trace = Trace.from_dict(document)
+    said = [plain(narrate(trace, trace.rounds[0], f)) for f in frames(trace.rounds[0])]
+    assert "alone, with probability" in said[1] and "the tree of this round" in said[0] and not any("chain" in text for text in said)
+
+
+def test_a_layer_may_feed_what_it_likes():
+    """Rows with unlike numbers of children, one of them from an older layer: as some other policy may draft."""
+    r = make_trace(policy="plain", rounds=1).rounds[0]
+    columns = {"token": [1, 2, 3, 4, 5, 6], "parent": [0, 0, 1, 1, 2, 3], "layer": [0, 0, 1, 1, 1, 2]}
+    candidates = r.candidates.model_copy(update=columns | {"log_prob": [-0.5] * 6, "score": [-0.5, -0.5, -1.0, -1.0, -1.0, -1.5]})
+    layers = [SimpleNamespace(expanded=fed, selected=chosen, passes=1) for fed, chosen in (([0], [1, 2]), ([1, 2], [3]), ([3], []))]
+    r = r.model_copy(update={"candidates": candidates, "layers": layers})
+    trace = make_trace(policy="plain", rounds=1)
+    told = {(f.kind, f.layer): narrate(trace, r, f, "en") for f in frames(r) if f.layer is not None}
+    trace_words = plain(told["expand", 1])
+    assert trace_words.startswith("The 2 chosen tokens go through the head and get 3 children together.")
+    assert [key for key in told] == [("expand", 0), ("select", 0), ("expand", 1), ("select", 1), ("expand", 2)]
+    assert "alone" in plain(told["expand", 2])
 
 
 def test_the_select_sum_adds_up():
@@ -91,8 +139,7 @@ def test_all_rows_and_one_row_are_said_in_words():
     said = set()
     for shape in GRID:
         made = make_trace(**shape)
-        for r in made.rounds:
-            said.add(plain(narrate(made, r, frames(r, shape.get("temperature", 0) == 0)[-3])))
+        said |= {plain(narrate(made, r, frames(r)[-3])) for r in made.rounds if len(r.tree.parent) > 1}
     assert not [text for text in said if re.search(r"(\d+) of the \1 |of the 1 rows|At 0 ", text)]
     assert any("the one row with" in text for text in said) and any(re.search(r"\d+ of the \d+ rows", text) for text in said)
 

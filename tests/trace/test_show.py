@@ -43,7 +43,7 @@ def test_a_cross_marks_what_was_tried_and_not_taken():
         for index, r in enumerate(trace.rounds):
             crossed = {int(line[1]) for line in rows(trace, index) if line[0] == "✗"}
             if r.accept.draws:
-                assert crossed == {test.node for test in r.accept.draws if not test.accepted}
+                assert crossed == {draw.node for draw in r.accept.draws if not draw.accepted}
             else:
                 assert crossed == {row for row, parent in enumerate(r.tree.parent)
                                    if parent in r.accept.path and row not in r.accept.path}
@@ -76,9 +76,9 @@ def test_sampling_tells_every_draw():
         lines = list(round_lines(SAMPLED, index))
         draws = [line for line in lines if line.startswith("row ") and ": r 0." in line]
         assert len(draws) == len(r.accept.draws)
-        for line, test in zip(draws, r.accept.draws):
-            assert line.startswith(f"row {test.node} ") and f"r {test.r:.4f}" in line and f"p {test.p:.4f}" in line
-            assert ("< p" in line) == line.endswith("accepted") == test.accepted
+        for line, draw in zip(draws, r.accept.draws):
+            assert line.startswith(f"row {draw.node} ") and f"r {draw.r:.4f}" in line and f"p {draw.p:.4f}" in line
+            assert ("< p" in line) == line.endswith("accepted") == draw.accepted
         leaf = r.accept.bonus_from not in r.tree.parent
         leaves += leaf
         assert ("goes on by itself" in lines[-2]) == leaf and ("drawn from what is left" in lines[-2]) == (not leaf)
@@ -112,6 +112,20 @@ def test_the_summary_defines_its_numbers():
     for lossless, first, said in ((True, None, "yes"), (False, 3, "NO")):
         document["check"] = {"lossless": lossless, "first_difference": first, "note": "why", "tokens": None, "seconds": None}
         assert list(summary_lines(type(GREEDY).from_dict(document)))[-1] == f"lossless: {said} (why)"
+
+
+def test_a_chain_and_plain_decoding_in_a_terminal():
+    chain, none = make_trace(policy="chain", length=3), make_trace(policy="plain", temperature=1.0)
+    assert next(summary_lines(chain)) == "invented, float32 on cpu; chain (length 3), temperature 0; ended by length"
+    assert next(summary_lines(none)) == "invented, float32 on cpu; plain, temperature 1; ended by length"
+    assert "; 3 candidates in 3 layers, 3 kept, cut-off -" in next(round_lines(chain, 0))
+    heading, _, row, verdict, cache = round_lines(none, 0)
+    assert heading.endswith("; nothing drafted") and row.startswith("✓    0     0  ")
+    assert "Accepted 0: nothing." in verdict and "goes on by itself" in verdict and "0 dropped" in cache
+    document = none.to_dict()
+    document["config"] |= {"policy": "a\n:b", "knob": "\x1b[2J" * 9}
+    said = next(summary_lines(type(GREEDY).from_dict(document)))
+    assert len(said) < 200 and said.isprintable() and "a↵:b" in said
 
 
 def test_one_is_no_plural_and_zero_has_no_sign():

@@ -28,11 +28,12 @@ def draw(trace, language: str = "en") -> None:
 
 
 def definitions(trace, language: str = "en") -> str:
-    s, sizes = trace.summary, {len(r.tree.candidate) - 1 for r in trace.rounds}
-    kept = [("kept", dict(n=max(sizes)))] if max(sizes) else []  # the most, where rounds differ
+    s = trace.summary
     beyond = 1 + sum(r.accept.length + 1 for r in trace.rounds) - s.new_tokens
-    said = [("new", dict(n=s.new_tokens)), ("in", dict(n=s.rounds)), ("tau", dict(tau=s.tau)), ("length", {}), *kept,
-            ("passes", dict(target=s.target_forwards, head=s.head_forwards))]
+    kept = {len(r.tree.candidate) - 1 for r in trace.rounds}
+    drafts = "kept.none" if not any(kept) else "kept" if len(kept) == 1 else "kept.most"
+    said = [("new", dict(n=s.new_tokens)), ("in", dict(n=s.rounds)), ("tau", dict(tau=s.tau)), ("length", {}),
+            (drafts, dict(n=max(kept))), ("passes", dict(target=s.target_forwards, head=s.head_forwards))]
     if beyond > 0:
         said.append(("beyond", dict(n=beyond)))
     return "".join(phrase(f"chart.{key}", language, **values) for key, values in said)

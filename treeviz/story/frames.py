@@ -1,7 +1,7 @@
 """A round as the ordered frames of a walkthrough: root, expand and select per layer, rerank, flatten, verify,
 accept, commit.
 
-A frame says which step of EAGLE-2 it is, which function in `core/` does it, what every node is at that moment and
+A frame says which step it is, which function in `core/` does it, what every node is at that moment and
 which nodes the step is about. It knows no words, no coordinates and no colours.
 """
 
@@ -45,8 +45,10 @@ class Frame:
     focus: tuple[int, ...]
 
 
-def frames(round_, greedy: bool = True) -> list[Frame]:
-    """The frames of a `core.trace.document.Round`, in order: 2 * layers + 5 of them."""
+def frames(round_) -> list[Frame]:
+    """The frames of a `core.trace.document.Round`, in order. Where there is nothing to choose from there is no frame of the
+    choice: none to select where a layer has one candidate, none to re-rank where all are kept, and where nothing is drafted
+    no tree to flatten."""
     r, count = round_, len(round_.candidates.token)
     bonus = count + 1
     state = [ROOT] + [ABSENT] * (count + 1)
@@ -59,17 +61,20 @@ def frames(round_, greedy: bool = True) -> list[Frame]:
     for level, layer in enumerate(r.layers):
         born = born_in(r, level)
         state[born.start + 1:born.stop + 1] = SCORED * len(born)
-        frame("expand", layer.expanded, level)
-        if layer.selected:
-            for i in layer.selected:
-                state[i] = EXPANDED
+        if born:
+            frame("expand", layer.expanded, level)
+        for i in layer.selected:
+            state[i] = EXPANDED
+        if layer.selected and len(born) > 1:
             frame("select", layer.selected, level)
     kept = r.tree.candidate[1:]
     state[1:bonus] = [PRUNED] * count
     for i in kept:
         state[i] = KEPT
-    frame("rerank", kept)
-    frame("flatten", [0, *kept])
+    if len(kept) < count:
+        frame("rerank", kept)
+    if kept:
+        frame("flatten", [0, *kept])
     frame("verify", [0, *kept])
     path = [r.tree.candidate[row] for row in r.accept.path]
     for i in path[1:]:
@@ -77,7 +82,7 @@ def frames(round_, greedy: bool = True) -> list[Frame]:
     for row in rejected_rows(r):
         state[r.tree.candidate[row]] = REJECTED
     state[bonus] = BONUS
-    frame("accept", [*path, bonus], code="accept" if greedy else "sample")
+    frame("accept", [*path, bonus], code="accept" if r.accept.rule == "greedy" else "sample")
     frame("commit", [*path, bonus])
     return result
 
@@ -89,9 +94,9 @@ def born_in(r, layer: int) -> range:
 
 
 def rejected_rows(r) -> list[int]:
-    """The drafted rows that the target turned down where the path ended; in sampling, every draw that failed."""
-    if r.accept.draws:
-        return [test.node for test in r.accept.draws if not test.accepted]
+    """The drafted rows that the target turned down where the path ended; in sampling, all of which no draw was accepted."""
+    if r.accept.rule != "greedy":
+        return [*dict.fromkeys(draw.node for draw in r.accept.draws if draw.node not in r.accept.path)]
     return [row for row, parent in enumerate(r.tree.parent) if parent == r.accept.bonus_from]
 
 

@@ -73,9 +73,8 @@ def to_networkx(r, trace=None):
     """
     import networkx as nx
 
-    graph = nx.DiGraph(round=r.index, prefix_length=r.prefix_length, cutoff=r.tree.cutoff)
-    greedy = not r.accept.draws
-    last = frames(r, greedy)[-1].states
+    graph = nx.DiGraph(round=r.index, prefix_length=r.prefix_length, **({} if r.tree.cutoff is None else {"cutoff": r.tree.cutoff}))
+    last = frames(r)[-1].states
     row_of = {candidate: row for row, candidate in enumerate(r.tree.candidate)}
     refused = set(rejected_rows(r))
     bonus = len(r.candidates.token) + 1

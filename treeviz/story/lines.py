@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from core.common.ink import LINES, visible
-from core.config import DecodeConfig
 from core.trace import Output, Prompt, Round, TokenText, Trace
 
 from .frames import frames, pack
@@ -31,9 +30,9 @@ class PageLines:
     def __init__(self, name: str = ""):
         self.name = name  # of a recorded run, so that a link can find it again
         self._words: dict[str, TokenText] = {}
-        self._trace = SimpleNamespace(token=lambda i: self._words[str(i)], prompt=None)
+        self._trace = SimpleNamespace(token=lambda i: self._words[str(i)], prompt=None, config={})
         self._text = Pieces()
-        self._greedy, self._rounds = True, 0
+        self._rounds = 0
 
     def add(self, line: str) -> str:
         """`line` is one that `TraceBuilder.add` or `Trace.to_lines` made; "" stays ""."""
@@ -52,7 +51,7 @@ class PageLines:
     def _header(self, part: dict, words: dict[str, TokenText]) -> dict:
         labels = self._learn(words)
         self._trace.prompt = Prompt.model_validate(part["prompt"])
-        self._greedy = DecodeConfig.from_dict(part["config"]).greedy
+        self._trace.config = part["config"]
         pieces = [[self._piece(i), self._trace.token(i).special] for i in part["prompt"]["token_ids"]]
         title = visible(self._trace.prompt.text[:TITLE], LINES)
         return {"labels": labels, "prompt": pieces, "title": title, "source": sources(), "name": self.name}
@@ -67,7 +66,7 @@ class PageLines:
         wrote.append([len(r.candidates.token) + 1, self._piece(r.accept.bonus)])
         return {
             "labels": labels,
-            "frames": [self._frame(r, frame) for frame in frames(r, self._greedy)],
+            "frames": [self._frame(r, frame) for frame in frames(r)],
             "gain": {language: round_gain(r, language) for language in LANGUAGES},
             "box": list(place), "y": [y for _, y in place.values()],
             "pieces": first + wrote,

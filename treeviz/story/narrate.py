@@ -1,13 +1,15 @@
 """One plain sentence per frame, with this round's own numbers, in English and Chinese.
 
 A sentence is a list of parts: plain strings, and `(text, node)` for a quoted token, so that whoever shows it may
-link the token to its node. `plain` joins them for a terminal or a test.
+link the token to its node. `plain` joins them for a terminal or a test. Where a policy has a sentence of its own, it is
+"what@policy"; else "what" is said.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from functools import cache
 
 from .frames import Frame, born_in
@@ -19,7 +21,7 @@ Part = str | tuple[str, int]
 
 
 def narrate(trace, r, frame: Frame, language: str = "en") -> list[Part]:
-    """The sentence of a frame of round `r`. `trace` needs `token(id)` and `prompt`; a whole `Trace` has both."""
+    """The sentence of a frame of round `r`. `trace` needs `token(id)` and `config`; a whole `Trace` has both."""
     say = _Teller(trace, r, language)
     return getattr(say, frame.kind)(frame)
 
@@ -27,7 +29,7 @@ def narrate(trace, r, frame: Frame, language: str = "en") -> list[Part]:
 def round_gain(r, language: str = "en") -> str:
     """What a round brought, in words: for the line under the token stream."""
     n = r.accept.length
-    name = "gain.none" if n == 0 else "gain.one" if n == 1 else "gain.some"
+    name = "gain.bare" if len(r.tree.parent) == 1 else "gain.none" if n == 0 else "gain.one" if n == 1 else "gain.some"
     return plain(_fill(TEXT[name][language], round=r.index + 1, n=n, total=n + 1))
 
 
@@ -67,9 +69,10 @@ class _Teller:
     def __init__(self, trace, r, language: str):
         self.trace, self.r, self.language = trace, r, language
         self.bonus = len(r.candidates.token) + 1
+        self.policy = trace.config["policy"]
 
     def text(self, name: str, **values) -> list[Part]:
-        return _fill(TEXT[name][self.language], **values)
+        return _fill(TEXT.get(f"{name}@{self.policy}", TEXT[name])[self.language], **values)
 
     def token(self, node: int) -> tuple[str, int]:
         r = self.r
@@ -104,12 +107,16 @@ class _Teller:
         c = self.r.candidates
         born = born_in(self.r, frame.layer)
         best = max(born, key=c.log_prob.__getitem__)  # of equals the first
+        fed, children = len(frame.focus), Counter(c.parent[i] for i in born)
         values = dict(new=len(born), best=self.token(best + 1), p=number(math.exp(c.log_prob[best])),
-                      parent=self.token(c.parent[best]), fed=len(frame.focus), layer=frame.layer,
-                      each=len(born) // len(frame.focus))
+                      parent=self.token(c.parent[best]), fed=fed, each=len(born) // max(fed, 1),
+                      whole=number(math.exp(c.score[best])))
         if len(born) == 1:
             return self.text("expand.one", **values)
-        return self.text("expand.first" if frame.layer == 0 else "expand", **values)
+        if len(children) == 1:
+            return self.text("expand.first" if frame.layer == 0 else "expand.single", **values)
+        even = len(children) == fed and len(set(children.values())) == 1
+        return self.text("expand" if even else "expand.uneven", **values)
 
     def select(self, frame: Frame) -> list[Part]:
         c = self.r.candidates
@@ -137,17 +144,15 @@ class _Teller:
         c, kept = self.r.candidates, set(frame.focus)
         last = max(kept, key=lambda i: (-c.score[i - 1], i))
         others = [-math.inf if i in kept else score for i, score in enumerate(c.score, start=1)]
-        out = others.index(max(others)) + 1 if len(kept) < len(others) else None
+        out = others.index(max(others)) + 1
         values = dict(n=len(c.token), kept=len(kept), cutoff=number(self.r.tree.cutoff), last=self.token(last))
-        if out is None:
-            return self.text("rerank.all", **values)
         return self.text("rerank", out=self.token(out), score=number(c.score[out - 1]), **values)
 
     def flatten(self, frame: Frame) -> list[Part]:
         t = self.r.tree
         row = max(range(len(t.depth)), key=lambda i: (t.depth[i], -i))
         ancestors = [i for i, on in enumerate(self.r.mask_row(row)) if on and i != row]
-        return self.text("flatten", n=len(t.candidate) - 1, leaves=len(t.retrieve_indices), row=row,
+        return self.text("flatten.one" if len(t.candidate) == 2 else "flatten", n=len(t.candidate) - 1, leaves=len(t.retrieve_indices), row=row,
                          token=self.row(row), ancestors=self.list([self.row(i) for i in ancestors]),
                          candidate=t.candidate[row])
 
@@ -160,12 +165,16 @@ class _Teller:
         hits = sum(any(tokens[child] == v.argmax[row] for child in children[row]) for row in inner)
         found = any(tokens[child] == v.argmax[0] for child in children.get(0, []))
         many = "none" if not hits else "some" if hits < len(inner) else "one" if hits == 1 else "all"
-        return self.text("verify.hit" if found else "verify.miss", rows=len(tokens), inner=len(inner), hits=hits,
+        name = "verify.hit" if found else "verify.miss" if inner else "verify.bare"
+        return self.text(name, rows=len(tokens), inner=len(inner), hits=hits,
                          where=self.text(f"where.{many}", inner=len(inner), hits=hits), root=self.token(0),
                          choice=self.word(v.argmax[0], 0), p=number(v.top[0][0][1]), first=t.position_ids[0], last=max(t.position_ids))
 
     def accept(self, frame: Frame) -> list[Part]:
-        return self._accept_sampling() if self.r.accept.draws else self._accept_greedy()
+        greedy = self.r.accept.rule == "greedy"
+        if len(self.r.tree.parent) == 1:
+            return self.text("accept.bare" if greedy else "sample.bare", root=self.token(0), bonus=self.token(self.bonus))
+        return self._accept_greedy() if greedy else self._accept_sampling()
 
     def _accept_greedy(self) -> list[Part]:
         path = self.r.accept.path
@@ -189,15 +198,16 @@ class _Teller:
             [self.row(i) for i in offered[:3]]), count=len(offered), **values)
 
     def _accept_sampling(self) -> list[Part]:
-        r, tests = self.r, self.r.accept.draws
-        shown = tests if len(tests) <= 4 else tests[:3]
-        draws = [self.text("draw.in" if t.accepted else "draw.out", token=self.row(t.node), p=number(t.p),
-                           r=number(t.r)) for t in shown]
-        more = self.text("draw.more", n=len(tests) - len(shown)) if len(shown) < len(tests) else ""
+        r, drawn = self.r, self.r.accept.draws
+        shown = drawn if len(drawn) <= 4 else drawn[:3]
+        draws = [self.text("draw.in" if draw.accepted else "draw.out", token=self.row(draw.node), p=number(draw.p),
+                           r=number(draw.r)) for draw in shown]
+        more = self.text("draw.more", n=len(drawn) - len(shown)) if len(shown) < len(drawn) else ""
         return self.text("sample.none" if r.accept.length == 0 else "sample", draws=self.list(draws), more=more,
                          n=r.accept.length, bonus=self.token(self.bonus))
 
     def commit(self, frame: Frame) -> list[Part]:
         cache, rows = self.r.cache, len(self.r.tree.candidate)
-        return self.text("commit", kept=len(cache.kept), rows=rows, dropped=rows - len(cache.kept),
+        name = "commit.bare" if rows == 1 else "commit.all" if rows == len(cache.kept) else "commit"
+        return self.text(name, kept=len(cache.kept), rows=rows, dropped=rows - len(cache.kept), root=self.token(0),
                          before=cache.length_before, after=cache.length_after, bonus=self.token(self.bonus))
