@@ -1,19 +1,143 @@
-"""What the recorder writes of a row of logits."""
+"""What the recorder writes: of a row of logits, of a round's seconds, of what a policy did."""
+
+import dataclasses
+from types import SimpleNamespace
 
 import pytest
 import torch
 from pair_files import edit_tensors
-from pair_maker import make_head, make_target
+from pair_maker import GOLDEN, make_head, make_target
+from transformers import AutoModelForCausalLM
 
-from core import DecodeConfig, decode, load_pair
+from core import DecodeConfig, Trace, decode, decoder, fold, load_pair, stream
+from core.model.cache import KVCache
+from core.model.head import Drafter
+from core.model.target import Target
+from core.policies.chain import Chain
+from core.trace.events import CacheCommitted, RootDecided
 from core.trace.record import _chosen_first, _top
+
+PROMPT = [1, 115, 57, 198, 43]
+TREE, CHAIN, PLAIN = dict(top_k=4, depth=2, total_tokens=11), dict(policy="chain", length=3), dict(policy="plain")
+POLICIES = pytest.mark.parametrize("policy", [TREE, CHAIN, PLAIN], ids=["eagle2", "chain", "plain"])
+BOTH = pytest.mark.parametrize("temperature", [0.0, 0.7], ids=["greedy", "sampled"])
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    """The same target as transformers reads it: no tree, no mask, no cache."""
+    return AutoModelForCausalLM.from_pretrained(GOLDEN / "weights/target", dtype=torch.float32)
+
+
+@torch.inference_mode()
+def after(model, ids, temperature):
+    """p(next token) of a plain text, by transformers alone."""
+    logits = model(torch.tensor([ids])).logits[0, -1]
+    return (logits / (temperature or 1.0)).softmax(-1)
+
+
+@POLICIES
+@BOTH
+def test_the_target_is_told_as_it_reads_each_path_as_a_text(golden_pair, theirs, policy, temperature):
+    trace = decode(golden_pair, PROMPT, DecodeConfig(max_new_tokens=6, temperature=temperature, **policy))
+    text = list(PROMPT)
+    for r in trace.rounds:
+        tokens, said = r.tokens, []
+        for row in range(len(tokens)):
+            path, node = [], row
+            while node >= 0:
+                path.insert(0, tokens[node])
+                node = r.tree.parent[node]
+            said.append(after(theirs, text + path, temperature))
+        for row, p in enumerate(said):
+            best = p.topk(5)
+            assert r.target.argmax[row] == int(p.argmax())
+            assert [token for token, _ in r.target.top[row]] == best.indices.tolist()
+            assert [share for _, share in r.target.top[row]] == pytest.approx(best.values.tolist(), abs=2e-5)
+            own = float(said[r.tree.parent[row]][tokens[row]]) if row else 1.0
+            assert r.target.token_prob[row] == pytest.approx(own, abs=2e-5)
+        text += r.committed
+    assert len(trace.rounds) > 1
+
+
+@POLICIES
+@BOTH
+def test_seconds_stand_under_the_part_that_took_them(golden_pair, monkeypatch, policy, temperature):
+    """By a clock that only moves in the functions of each part; what the listener takes between two events is not counted."""
+    now = [0.0]
+    monkeypatch.setattr(decoder, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def takes(place, name, seconds):
+        real = getattr(place, name)
+
+        def timed(*given, **named):
+            now[0] += seconds
+            return real(*given, **named)
+
+        monkeypatch.setattr(place, name, timed)
+
+    takes(Target, "read", 3.0)
+    takes(Drafter, "observe", 1.0)
+    takes(Drafter, "probe", 2.0)
+    takes(decoder, "gather", 0.5)
+    takes(decoder, "flatten", 100.0)
+    takes(Target, "verify", 1000.0)
+    takes(decoder, "accept_sampling" if temperature else "accept_greedy", 10_000.0)
+    takes(KVCache, "keep", 100_000.0)
+    events = []
+    for event in stream(golden_pair, PROMPT, DecodeConfig(max_new_tokens=9, temperature=temperature, **policy)):
+        now[0] += 1e6
+        events.append(event)
+    trace, passes = fold(events), {"eagle2": 3, "chain": 3, "plain": 0}[policy.get("policy", "eagle2")]
+    draft = 0.5 + (1.0 + 2.0 * (passes - 1) if passes else 0.0)
+    a_round = {"draft": draft, "tree": 100.0, "verify": 1000.0, "accept": 10_000.0, "commit": 100_000.0}
+    assert [r.seconds.model_dump() for r in trace.rounds] == [a_round] * len(trace.rounds)
+    assert trace.summary.seconds == {"prefill": 3.0} | {part: len(trace.rounds) * spent for part, spent in a_round.items()}
+    assert trace.summary.head_forwards == passes * len(trace.rounds)
+    assert trace.summary.target_forwards == 1 + len(trace.rounds)
+
+
+@POLICIES
+@BOTH
+def test_what_is_out_is_told_at_once(golden_pair, policy, temperature):
+    """The first root with the prefill, then what each round decided: together the output, however the run ends."""
+    for most in (1, 2, 7, 16):
+        events = list(stream(golden_pair, PROMPT, DecodeConfig(max_new_tokens=most, temperature=temperature, **policy)))
+        trace, told = fold(events), [event for event in events if isinstance(event, RootDecided | CacheCommitted)]
+        assert [type(event) for event in told] == [RootDecided] + [CacheCommitted] * len(trace.rounds)
+        assert [token for event in told for token in event.token_ids] == trace.output.token_ids
+        assert "".join(text for event in told for text in event.texts) == trace.output.text
+        assert len(told[0].token_ids) == 1 and len(trace.output.token_ids) == most
+        assert all(len(r.decided) == r.accept.length + 1 for r in trace.rounds)
+        assert Trace.from_text(trace.to_lines()) == trace == Trace.from_dict(trace.to_dict())
+        assert all(r.accept.rule == ("one-hot" if temperature else "greedy") for r in trace.rounds)
+
+
+class Slow(Chain):
+    """A chain that asks the head three times for each token."""
+
+    name, exact = "tests:slow", False
+
+    def bounds(self, knobs):
+        return dataclasses.replace(super().bounds(knobs), passes=3 * knobs["length"])
+
+    def grow(self, drafter, token_ids, features, config):
+        for layer in super().grow(drafter, token_ids, features, config):
+            yield dataclasses.replace(layer, passes=3)
+
+
+def test_passes_are_counted_as_the_layers_say(golden_pair):
+    trace = decode(golden_pair, PROMPT, DecodeConfig(Slow(), length=2, max_new_tokens=8))
+    assert [[layer.passes for layer in r.layers] for r in trace.rounds] == [[3, 3]] * len(trace.rounds)
+    assert trace.summary.head_forwards == 6 * len(trace.rounds) and trace.config["policy"] == "tests:slow"
+    assert trace.output == decode(golden_pair, PROMPT, DecodeConfig("chain", length=2, max_new_tokens=8)).output
 
 
 @pytest.mark.parametrize("vocab", [96, 1536], ids=["plain", "by blocks"])
 @pytest.mark.parametrize("alike", [2, 8, 96])
 @pytest.mark.parametrize("temperature", [0, 1.0])
 def test_at_a_tie_the_likeliest_begin_with_the_token_that_was_chosen(tmp_path, vocab, alike, temperature):
-    """Rows of the lm_head repeat, so that this many tokens have the same logit, far from each other in the vocabulary."""
+    """Rows of the lm_head repeat, so that this many tokens have the same logit, far apart in the vocabulary."""
     target = make_target(tmp_path / "target", vocab_size=vocab)
     edit_tensors(target, lambda t: t.update({"lm_head.weight": t["lm_head.weight"][: vocab // alike].repeat(alike, 1)}))
     pair = load_pair(target, make_head(tmp_path / "head", target), device="cpu")
