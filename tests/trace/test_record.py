@@ -63,7 +63,7 @@ def test_the_target_is_told_as_it_reads_each_path_as_a_text(golden_pair, theirs,
 @POLICIES
 @BOTH
 def test_seconds_stand_under_the_part_that_took_them(golden_pair, monkeypatch, policy, temperature):
-    """By a clock that only moves in the functions of each part; what the listener takes between two events is not counted."""
+    """By a clock that only moves in the functions of each part; what the listener takes between events is not counted."""
     now = [0.0]
     monkeypatch.setattr(decoder, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 
@@ -92,7 +92,8 @@ def test_seconds_stand_under_the_part_that_took_them(golden_pair, monkeypatch, p
     draft = 0.5 + (1.0 + 2.0 * (passes - 1) if passes else 0.0)
     a_round = {"draft": draft, "tree": 100.0, "verify": 1000.0, "accept": 10_000.0, "commit": 100_000.0}
     assert [r.seconds.model_dump() for r in trace.rounds] == [a_round] * len(trace.rounds)
-    assert trace.summary.seconds == {"prefill": 3.0} | {part: len(trace.rounds) * spent for part, spent in a_round.items()}
+    whole = {part: len(trace.rounds) * spent for part, spent in a_round.items()}
+    assert trace.summary.seconds == {"prefill": 3.0} | whole
     assert trace.summary.head_forwards == passes * len(trace.rounds)
     assert trace.summary.target_forwards == 1 + len(trace.rounds)
 
