@@ -114,7 +114,11 @@ def test_the_trace_table_names_every_field():
     for part in ("candidates", "layers", "tree", "target", "accept"):
         value = document["rounds"][0][part]
         fields = set(value[0] if isinstance(value, list) else value)
-        assert fields - {"retrieve_indices"} <= rows[f"`rounds[].{part}`"] | {"retrieve_indices"}, part
+        assert fields <= rows[f"`rounds[].{part}`"], part
+    draw = make_trace(rounds=1, temperature=1.0).to_dict()["rounds"][0]["accept"]["draws"][0]
+    named = {name for name in re.findall(r"`(\w+)[\[`]", told)}
+    for part in (document["pair"]["head"], document["output"], document["summary"], document["check"], draw):
+        assert set(part) <= named, set(part) - named
 
 
 def test_the_map_of_the_files_is_whole():

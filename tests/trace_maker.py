@@ -79,7 +79,8 @@ def stream_events(prompt=(0, 1, 2, 3), rounds=6, words=None, seconds=0.01, **kno
                      {"name": "invented", "target": "invented", "draft": "invented", "device": "cpu",
                       "dtype": "float32", "vocab_size": size, "hidden_size": 8, "num_hidden_layers": 2,
                       "head": {"kind": "eagle", "layers": [2], "vocab_size": size}},
-                     config.to_dict(), {"text": "".join(says(prompt)[1]), "token_ids": list(prompt)}, vocabulary(prompt))
+                     config.to_dict(), {"text": "".join(says(prompt)[1]), "token_ids": list(prompt)},
+                     vocabulary(prompt))
     context, rng, totals = list(prompt), random.Random(7), Totals()
     root = target_choices(context, size)[0][0]
     output = [root]

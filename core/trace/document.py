@@ -2,7 +2,8 @@
 
 This is the public format (README, "The trace"). Loading checks types and ranges field by field
 (`parts.py`), then what the columns say about each other (`rules.py`), so that whoever holds a `Trace` may index
-freely. A file of version 1 is read as the version 2 that it would be (`version1.py`). Knows nothing of torch, models or pages: a recorded run opens on a machine that has none.
+freely. A file of version 1 is read as the version 2 that it would be (`version1.py`). Knows nothing of torch, models
+or pages: a recorded run opens on a machine that has none.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Header(Part):
         total, check = self.summary, {True: "lossless", False: "NOT lossless", None: "not checked"}[self.check.lossless]
         tau = f", tau {total.tau:.2f}" if total.rounds else ""
         return (f"<Trace of {self.pair.name!r:.60}: rounds {total.rounds}, new tokens {total.new_tokens}{tau}, "
-                f"ended by {self.output.finish_reason}, {check};\n {self.prompt.text!r:.60} -> {self.output.text!r:.60}>")
+                f"ended by {self.output.finish_reason}, {check};\n {self.prompt.text!r:.60} -> "
+                f"{self.output.text!r:.60}>")
 
     __str__ = __repr__
 
@@ -93,8 +95,8 @@ class Trace(Header):
     def from_dict(cls, document: object) -> Trace:
         """Validate a parsed document. Raises TraceError with one sentence that names the field."""
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise TraceError(f'This is not an EAGLE-2 trace: its field "format" should be "{FORMAT}", of which this program reads '
-                             f"versions {READS[0]} to {READS[-1]}.")
+            raise TraceError(f'This is not an EAGLE-2 trace: its field "format" should be "{FORMAT}", of which this program '
+                             f"reads versions {READS[0]} to {READS[-1]}.")
         if _version(document) == SCHEMA_VERSION:
             return _validated(cls, document)
         if not isinstance(rounds := document.get("rounds"), list):
@@ -156,8 +158,8 @@ class Trace(Header):
 
     @classmethod
     def from_lines(cls, head: dict, later: Iterator[dict]) -> Trace:
-        """Line by line, parsed: what is not sound is refused before the next is read. Without a footer, a run was cancelled.
-        Raises TraceError."""
+        """Line by line, parsed: what is not sound is refused before the next is read. Without a footer, a run was
+        cancelled. Raises TraceError."""
         old = _version(head) == 1
         head = version1.header(head) if old else head
         greedy = DecodeConfig.from_dict(_validated(Header, head).config).greedy
@@ -202,7 +204,8 @@ class Trace(Header):
 
 @contextlib.contextmanager
 def _uncollected():
-    """Without the garbage collector, which would look through millions of new numbers again and again: a third of the time."""
+    """Without the garbage collector, which would look through millions of new numbers again and again, a third of the
+    time."""
     collects = gc.isenabled()
     gc.disable()
     try:

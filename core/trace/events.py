@@ -1,8 +1,8 @@
 """The events of a run, in the order they happen, and their fold into a `Trace`.
 
 RunStarted, PromptRead*, RootDecided, (RoundStarted, LayerDrafted*, TreePruned, TreeVerified, PathAccepted,
-CacheCommitted)*, RunFinished. Events hold plain values, in the columns of the trace format, so that a listener needs no torch.
-`vocabulary` on an event holds the words of token ids that no earlier event has mentioned.
+CacheCommitted)*, RunFinished. Events hold plain values, in the columns of the trace format, so that a listener needs
+no torch. `vocabulary` on an event holds the words of token ids that no earlier event has mentioned.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class PromptRead:
 
 @dataclass(frozen=True, slots=True)
 class RootDecided:
-    """The target has read the prompt and said the first root, which is out with that. `texts` is what each of `token_ids`
-    lets a reader see: "" for part of a character, the whole of it for the token that completes it."""
+    """The target has read the prompt and said the first root, which is out with that. `texts` is what each of
+    `token_ids` lets a reader see: "" for part of a character, the whole of it for the token that completes it."""
 
     token_ids: list[int]
     texts: list[str]
@@ -56,7 +56,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True)
 class LayerDrafted:
-    """What the head was asked at once: what it was fed, every child it scored, who is fed next, and the forwards it took."""
+    """What the head was asked at once: what it was fed, every child it scored, who is fed next, and the passes it took."""
 
     layer: int
     expanded: list[int]
@@ -102,8 +102,8 @@ class PathAccepted:
 
 @dataclass(frozen=True, slots=True)
 class CacheCommitted:
-    """The end of a round. `token_ids` are what it adds to the output, the accepted tokens and the bonus, cut where the run
-    ends; `texts` as in `RootDecided`."""
+    """The end of a round. `token_ids` are what it adds to the output, the accepted tokens and the bonus, cut where the
+    run ends; `texts` as in `RootDecided`."""
 
     kept: list[int]
     length_before: int
@@ -199,7 +199,8 @@ class TraceBuilder:
     def _finish(self, footer: dict) -> str:
         self.document |= footer
         # of a run without rounds, the word of its one token; of a round that broke off, nothing
-        words = {} if self.document["rounds"] else {str(i): self._words[str(i)] for i in self._emitted if str(i) in self._words}
+        named = {} if self.document["rounds"] else {str(i) for i in self._emitted}
+        words = {i: word for i, word in self._words.items() if i in named}
         return footer_line(self.document, words)
 
     @property

@@ -43,8 +43,8 @@ class Producer(Part):
 
 
 class Head(Part):
-    """What drafts: `layers` are the boundaries of the target's stack whose hidden states it reads (0 before the first layer),
-    `vocab_size` the tokens that it can say."""
+    """What drafts: `layers` are the boundaries of the target's stack whose hidden states it reads (0 before the first
+    layer), `vocab_size` the tokens that it can say."""
 
     kind: Literal["eagle", "eagle3"]
     layers: Annotated[list[Id], Field(min_length=1)]
@@ -77,8 +77,8 @@ class TokenText(Part):
 
 
 class Candidates(Part):
-    """Columns over all candidates of a round, in creation order: candidate id = position + 1, parent 0 = root. `layer` is the
-    place in `layers` of what made it; how deep it is follows from its parents."""
+    """Columns over all candidates of a round, in creation order: candidate id = position + 1, parent 0 = root. `layer`
+    is the place in `layers` of what made it; how deep it is follows from its parents."""
 
     token: list[Id]
     parent: list[Id]
@@ -88,8 +88,8 @@ class Candidates(Part):
 
 
 class Layer(Part):
-    """What the head was asked at once: the candidate ids it was fed (0 = root), the ones that are fed next, and the forwards
-    that it took."""
+    """What the head was asked at once: the candidate ids it was fed (0 = root), the ones that are fed next, and the
+    passes that it took."""
 
     expanded: list[Id]
     selected: list[Id]
@@ -97,8 +97,8 @@ class Layer(Part):
 
 
 class Tree(Part):
-    """Columns over the flattened tree, root first. A mask row holds its bits in column order, packed into bytes. `cutoff` is
-    null where nothing was drafted."""
+    """Columns over the flattened tree, root first. A mask row holds its bits in column order, packed into bytes.
+    `cutoff` is the worst score of a drafted row, null where there is none."""
 
     candidate: list[Id]
     parent: list[Annotated[int, Field(ge=-1, le=MOST)]]
@@ -127,8 +127,8 @@ class Draw(Part):
 
 
 class Accept(Part):
-    """By which rule the rows were judged, and the accepted path as flat rows, root first; `bonus` is the target's own token
-    after `bonus_from`."""
+    """By which rule the rows were judged, and the accepted path as flat rows, root first; `bonus` is the target's own
+    token after `bonus_from`."""
 
     rule: Literal["greedy", "one-hot", "drawn"]
     row: Id
@@ -198,7 +198,7 @@ class Round(Part):
 
     @property
     def decided(self) -> list[int]:
-        """The token ids this round adds to the output, unless the run ends among them: what was accepted, and the bonus."""
+        """The token ids this round adds to the output, unless the run ends among them: the accepted, and the bonus."""
         return [*self.committed[1:], self.accept.bonus]
 
     def mask_row(self, row: int) -> list[bool]:
@@ -218,10 +218,10 @@ class Output(Part):
 
 class Summary(Part):
     """tau is tokens per round: the mean of accepted length + 1, and mean_acceptance_length its name elsewhere.
-    acceptance_histogram[n] counts the rounds that accepted exactly n drafted tokens, accepted_by_depth[i] those that accepted
-    at least i + 1, acceptance_rate_per_pos[i] is their share of the rounds; all reach as deep as the deepest candidate.
-    draft_acceptance_rate is accepted by verified drafted tokens. Seconds are sums over the run; prefill is absent where it
-    was not measured."""
+    acceptance_histogram[n] counts the rounds that accepted exactly n drafted tokens, accepted_by_depth[i] those that
+    accepted at least i + 1, acceptance_rate_per_pos[i] is their share of the rounds; all reach as deep as the deepest
+    candidate. draft_acceptance_rate is accepted by verified drafted tokens. Seconds are sums over the run; prefill is
+    absent where it was not measured."""
 
     rounds: Id
     new_tokens: Id
@@ -237,8 +237,8 @@ class Summary(Part):
 
 
 class Check(Part):
-    """Comparison with plain decoding of the same target; lossless is null where none was made. `tokens` and `seconds` are what
-    plain decoding wrote and took, where it ran, its prefill among them."""
+    """Comparison with plain decoding of the same target; lossless is null where none was made. `tokens` and `seconds`
+    are what plain decoding wrote and took, where it ran, its prefill among them."""
 
     lossless: bool | None
     first_difference: Id | None

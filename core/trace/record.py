@@ -139,20 +139,18 @@ class _Recorder:
                 case Accepted():
                     draws = [{"node": d.node, "p": d.p, "r": d.r, "accepted": d.accepted} for d in stage.draws]
                     rule = "greedy" if self.config.greedy else self.config.drafting.rule
-                    yield PathAccepted(rule, stage.row, stage.path, len(stage.path) - 1, draws, stage.bonus, stage.path[-1],
-                                       new([stage.bonus]))
+                    yield PathAccepted(rule, stage.row, stage.path, len(stage.path) - 1, draws, stage.bonus,
+                                       stage.path[-1], new([stage.bonus]))
                 case decoder.Committed():
                     parent = [above for layer in layers for above in layer.parent]
-                    self.totals.add(len(stage.kept) - 1, drafted, parent, sum(layer.passes for layer in layers), stage.seconds)
+                    passes = sum(layer.passes for layer in layers)
+                    self.totals.add(len(stage.kept) - 1, drafted, parent, passes, stage.seconds)
                     yield CacheCommitted(stage.kept, stage.length_before, stage.length_after, stage.seconds,
                                          *self._emit(stage.token_ids))
                 case decoder.Ended():
                     self.text.add([], last=True)
-                    yield RunFinished(
-                        output={"token_ids": self.emitted, "text": self.text.text, "finish_reason": stage.finish_reason},
-                        summary=self.totals.summary(len(self.emitted), prefill),
-                        check=unchecked,
-                    )
+                    output = {"token_ids": self.emitted, "text": self.text.text, "finish_reason": stage.finish_reason}
+                    yield RunFinished(output, self.totals.summary(len(self.emitted), prefill), unchecked)
 
     def _emit(self, token_ids: list[int]) -> tuple[list[int], list[str]]:
         self.emitted += token_ids

@@ -1,8 +1,8 @@
 """What the columns of a trace say about each other: the rules a document must keep beyond its types.
 
-Each rule raises ValueError with the field's name in the sentence. They are the invariants of drafting a tree (parents
-before children, scores that add up, a mask that never looks ahead), whichever policy drafts; what a policy promises of every
-round is asked of the policy.
+Each rule raises ValueError with the field's name in the sentence. They are the invariants of drafting a
+tree (parents before children, scores that add up, a mask that never looks ahead), whichever policy drafts; what a
+policy promises of every round is asked of the policy.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def _check_layers(r) -> None:
             _need(len(set(ids)) == len(ids), f"layers[{i}].{field}", "names a candidate twice")
         _need(parents[i] <= fed, f"layers[{i}].expanded", "does not list the parents of the layer's candidates")
         following = r.layers[i + 1].expanded if i + 1 < len(r.layers) else []
-        _need(layer.selected == [j for j in following if j], f"layers[{i}].selected", "is not what the next layer expanded")
+        _need(layer.selected == [j for j in following if j], f"layers[{i}].selected",
+              "is not what the next layer expanded")
 
 
 def _check_tree(r) -> int:
@@ -106,12 +107,13 @@ def _check_tree(r) -> int:
     row = np.searchsorted(candidate, above)  # a parent comes before its child, so this is a row
     _each((candidate[row] == above) & (_ints(t.parent)[1:] == row), "tree.parent",
           lambda i: f"of row {i + 1} is {t.parent[i + 1]}, not the row of its candidate's parent")
-    _each(depth[1:] == depth[row] + 1, "tree.depth", lambda i: f"of row {i + 1} is {t.depth[i + 1]}, its parent says otherwise")
+    _each(depth[1:] == depth[row] + 1, "tree.depth",
+          lambda i: f"of row {i + 1} is {t.depth[i + 1]}, its parent says otherwise")
     _each(_ints(t.position_ids) == r.prefix_length + depth, "tree.position_ids",
           lambda i: f"of row {i} is {t.position_ids[i]}, not prefix_length plus depth")
     worst = min((c.score[j - 1] for j in t.candidate[1:]), default=None)
-    _need((t.cutoff is None) == (worst is None) and (worst is None or abs(t.cutoff - worst) <= SCORE_TOLERANCE), "tree.cutoff",
-          f"is {t.cutoff}, the worst kept score is {worst}")
+    _need((t.cutoff is None) == (worst is None) and (worst is None or abs(t.cutoff - worst) <= SCORE_TOLERANCE),
+          "tree.cutoff", f"is {t.cutoff}, the worst kept score is {worst}")
     return rows
 
 
@@ -147,10 +149,12 @@ def _check_retrieve(r, rows: int) -> None:
 def _check_target(r, rows: int) -> None:
     v = r.target
     for field in ("argmax", "token_prob", "top"):
-        _need(len(getattr(v, field)) == rows, f"target.{field}", f"has {len(getattr(v, field))} entries for {rows} rows")
+        count = len(getattr(v, field))
+        _need(count == rows, f"target.{field}", f"has {count} entries for {rows} rows")
     for i, row in enumerate(v.top):
         ps = [p for _, p in row]
-        if not (0 < len(row) == len(v.top[0]) and ps == sorted(ps, reverse=True) and len({t for t, _ in row}) == len(row)):
+        different = len({t for t, _ in row}) == len(row)
+        if not (0 < len(row) == len(v.top[0]) and ps == sorted(ps, reverse=True) and different):
             raise ValueError(f"target.top row {i} is not a descending list of different tokens")
 
 
@@ -182,14 +186,16 @@ def _check_draws(a, t) -> None:
         tried[step].append(draw.node)
         if draw.accepted:
             step += 1
-            _need(a.path[step:step + 1] == [draw.node], "accept.draws", f"says otherwise of row {draw.node} than accept.path")
+            _need(a.path[step:step + 1] == [draw.node], "accept.draws",
+                  f"says otherwise of row {draw.node} than accept.path")
     _need(step == len(a.path) - 1, "accept.draws", "ends before accept.path does")
     for row, nodes, child in zip(a.path, tried, [*a.path[1:], None]):
         there = [node for node in children.get(row, []) if child is None or node <= child]
         if a.rule == "one-hot":
             _need(nodes == there, "accept.draws", f"does not try the children of row {row} in order, each once")
         else:
-            _need(child is not None or set(nodes) == set(there), "accept.draws", f"does not try every child of row {row}")
+            _need(child is not None or set(nodes) == set(there), "accept.draws",
+                  f"does not try every child of row {row}")
 
 
 def check_run(trace) -> None:
@@ -211,7 +217,8 @@ def check_run(trace) -> None:
                               ("target.top", [token for row in r.target.top for token, _ in row])):
             _check_known(tokens, f"{name}.{field}", known)
     out = trace.output.token_ids
-    _need(out == decided[:len(out)] or (not trace.rounds and len(out) <= 1), "output.token_ids", "is not what the rounds decided")
+    _need(out == decided[:len(out)] or (not trace.rounds and len(out) <= 1), "output.token_ids",
+          "is not what the rounds decided")
     _need(not trace.rounds or len(out) >= before, "output.token_ids", "ends before the last of the rounds")
     _check_known(out, "output.token_ids", known)
     highest = max(known, default=0)
@@ -235,8 +242,8 @@ def _check_settings(r, name: str, config: DecodeConfig) -> None:
     _check_bounds(r, name, config)
     rule, drafting = r.accept.rule, config.drafting
     _need((rule == "greedy") == config.greedy and (config.greedy or drafting.exact is None or rule == drafting.rule),
-          f"{name}.accept.rule", f"is {rule}, which is not how config.policy {config.policy} is judged at config.temperature "
-          f"{config.temperature:g}")
+          f"{name}.accept.rule", f"is {rule}, which is not how config.policy {config.policy} is judged at "
+          f"config.temperature {config.temperature:g}")
     if not config.greedy:
         return
     tokens, says = r.tokens, r.target.argmax
@@ -250,11 +257,13 @@ def _check_bounds(r, name: str, config: DecodeConfig) -> None:
     if config.drafting.exact is None:
         return
     bounds, exact = config.bounds, config.drafting.exact
-    for field, got, most in (("candidates", len(r.candidates.token), bounds.candidates), ("tree", len(r.tree.candidate), bounds.rows),
+    for field, got, most in (("candidates", len(r.candidates.token), bounds.candidates),
+                             ("tree", len(r.tree.candidate), bounds.rows),
                              ("layers", sum(layer.passes for layer in r.layers), bounds.passes)):
-        _need(got == most if exact else got <= most, f"{name}.{field}", f"take {got}, config's {config.told()} takes {most}")
-    _need(max(r.tree.depth) <= bounds.depth, f"{name}.tree.depth", f"reaches {max(r.tree.depth)}, config's {config.told()} "
-          f"at most {bounds.depth}")
+        _need(got == most if exact else got <= most, f"{name}.{field}",
+              f"take {got}, config's {config.told()} takes {most}")
+    _need(max(r.tree.depth) <= bounds.depth, f"{name}.tree.depth",
+          f"reaches {max(r.tree.depth)}, config's {config.told()} at most {bounds.depth}")
 
 
 def _check_summary(trace) -> None:
@@ -262,7 +271,8 @@ def _check_summary(trace) -> None:
     _need(said.new_tokens == len(trace.output.token_ids), "summary.new_tokens", "is not the length of output.token_ids")
     for name, told in totals.summary(said.new_tokens).items():
         value = getattr(said, name)
-        _need(name == "seconds" or _alike(value, told), f"summary.{name}", f"is {brief(value)}, the rounds say {brief(told)}")
+        _need(name == "seconds" or _alike(value, told), f"summary.{name}",
+              f"is {brief(value)}, the rounds say {brief(told)}")
     for part, spent in totals.seconds.items():
         _need(math.isfinite(spent), "rounds.seconds", f"of {part} have no finite sum")
         _need(abs(said.seconds.get(part, spent) - spent) <= 1e-6 + 1e-6 * spent, "summary.seconds",
@@ -277,7 +287,8 @@ def _alike(value, told) -> bool:
 
 
 def _check_ending(trace) -> None:
-    new, limit, reason, c = trace.summary.new_tokens, trace.config["max_new_tokens"], trace.output.finish_reason, trace.check
+    new, reason, c = trace.summary.new_tokens, trace.output.finish_reason, trace.check
+    limit = trace.config["max_new_tokens"]
     _need(new <= limit and (reason != "length" or new == limit), "output.finish_reason",
           f"is {reason} at {new} tokens, config.max_new_tokens is {limit}")
     _need(trace.config["draft_vocab"] <= trace.pair.vocab_size, "config.draft_vocab", "is above pair.vocab_size")

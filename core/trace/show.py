@@ -61,8 +61,10 @@ def _tree_lines(trace: Trace, r: Round) -> Iterator[str]:
     while stack:
         row, indent = stack.pop()
         candidate = r.tree.candidate[row]
-        p, score = (f"{math.exp(r.candidates.log_prob[candidate - 1]):.2f}", _fixed(r.candidates.score[candidate - 1], 2).rjust(6)) \
-            if candidate else ("    ", "      ")
+        p, score = "    ", "      "
+        if candidate:
+            p = f"{math.exp(r.candidates.log_prob[candidate - 1]):.2f}"
+            score = _fixed(r.candidates.score[candidate - 1], 2).rjust(6)
         mark = "✓" if row in accepted else "✗" if row in tried or (
             r.accept.rule == "greedy" and r.tree.parent[row] in accepted) else " "
         says = visible(trace, r.target.argmax[row])
@@ -87,15 +89,15 @@ def _verdict(trace: Trace, r: Round) -> Iterator[str]:
         why = f"after {last!r} the target wants {bonus!r}; the tree offers {', '.join(map(repr, offered[:5]))}"
         why += " and more" if len(offered) > 5 else ""
     yield f"Accepted {r.accept.length}: {path}. Bonus {bonus!r}: {why}."
-    yield (f"Cache: {counted(r.cache.length_before, 'row')} + rows {r.cache.kept} of the tree = {r.cache.length_after}; "
-           f"{len(tokens) - len(r.cache.kept)} dropped.")
+    yield (f"Cache: {counted(r.cache.length_before, 'row')} + rows {r.cache.kept} of the tree = "
+           f"{r.cache.length_after}; {len(tokens) - len(r.cache.kept)} dropped.")
 
 
 def summary_lines(trace: Trace) -> Iterator[str]:
     """What the run was and what it added up to, numbers defined."""
     c, s = DecodeConfig.from_dict(trace.config), trace.summary
-    yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; {ink.visible(c.told(), ' ')}, temperature {c.temperature:g}; ended "
-           f"by {trace.output.finish_reason}")
+    yield (f"{trace.pair.name}, {trace.pair.dtype} on {trace.pair.device}; {ink.visible(c.told(), ' ')}, temperature "
+           f"{c.temperature:g}; ended by {trace.output.finish_reason}")
     yield (f"{counted(s.new_tokens, 'new token')} in {counted(s.rounds, 'round')} (one pass of the target each); "
            f"tau {s.tau:.2f} = mean accepted drafted tokens + 1") if trace.rounds else (
                f"{counted(s.new_tokens, 'new token')} in no round: {undrafted(trace)}, so there is no tau")

@@ -20,7 +20,7 @@ class Totals:
         self.seconds = dict.fromkeys(PARTS, 0.0)
 
     def add(self, length: int, drafted: int, parent: list[int], passes: int, seconds: Mapping[str, float]) -> None:
-        """A round: drafted tokens accepted, drafted rows verified, parents of all candidates in order, head passes, seconds."""
+        """A round: drafted tokens accepted and verified, parents of all candidates in order, head passes, seconds."""
         self.lengths.append(length)
         self.drafted += drafted
         depth = [0]
@@ -62,15 +62,15 @@ def totals_of(rounds: list) -> Totals:
     """Of the rounds of a `Trace`."""
     totals = Totals()
     for r in rounds:
-        totals.add(r.accept.length, len(r.tree.candidate) - 1, r.candidates.parent, sum(layer.passes for layer in r.layers),
-                   {part: getattr(r.seconds, part) for part in PARTS})
+        totals.add(r.accept.length, len(r.tree.candidate) - 1, r.candidates.parent,
+                   sum(layer.passes for layer in r.layers), {part: getattr(r.seconds, part) for part in PARTS})
     return totals
 
 
 def finish_cancelled(totals: Totals, words: dict, ids: list[int]) -> dict:
-    """Output, summary and check of a run that did not come to its end, having emitted `ids`, whose `words` are there."""
-    said = (words[str(i)] for i in ids)
-    text = b"".join(bytes.fromhex(w["bytes"]) if w.get("bytes") else w["text"].encode() for w in said if not w["special"])
+    """Output, summary and check of a run that did not come to its end, having emitted `ids`, whose words are there."""
+    said = [word for word in (words[str(i)] for i in ids) if not word["special"]]
+    text = b"".join(bytes.fromhex(w["bytes"]) if w.get("bytes") else w["text"].encode() for w in said)
     return {"output": {"token_ids": ids, "text": text.decode(errors="replace"), "finish_reason": "cancelled"},
             "summary": totals.summary(len(ids)), "check": dict(NO_CHECK)}
 

@@ -1,7 +1,7 @@
 """Files of version 1, made version 2 as they are read. What is not as it should be is left so, and the rules name it.
 
-Version 1 knew one way to draft and one kind of head, took one pass a layer, called the draws of a round `tests`, and let the
-round after say a round's bonus: a last round may have run for nothing.
+Version 1 knew one way to draft and one kind of head, took one pass a layer, called the draws of a round `tests`, and let
+the round after say a round's bonus: a last round may have run for nothing.
 """
 
 from __future__ import annotations

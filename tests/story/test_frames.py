@@ -45,8 +45,8 @@ def test_the_order_of_frames(trace):
 
 def test_a_chain_and_plain_decoding_choose_nothing():
     chain, plain_ = make_trace(policy="chain", length=3).rounds[0], make_trace(policy="plain").rounds[0]
-    assert [f.kind for f in frames(chain)] == ["root", "expand", "expand", "expand", "flatten", "verify", "accept", "commit"]
-    assert [f.kind for f in frames(plain_)] == ["root", "verify", "accept", "commit"]
+    assert " ".join(f.kind for f in frames(chain)) == "root expand expand expand flatten verify accept commit"
+    assert " ".join(f.kind for f in frames(plain_)) == "root verify accept commit"
     assert [f.states for f in frames(plain_)] == ["R.", "R.", "Rb", "Rb"]
 
 
@@ -87,7 +87,8 @@ def test_every_frame_has_a_sentence_with_its_numbers(trace):
 
 def test_a_policy_speaks_of_itself():
     """Of a tree it is a tree that is spoken of, of a chain a chain, and of plain decoding neither."""
-    for policy, own, not_of in (("eagle2", "tree", "chain"), ("chain", "chain", "tree"), ("plain", "Nothing is drafted", "tree|chain|candidate")):
+    for policy, own, not_of in (("eagle2", "tree", "chain"), ("chain", "chain", "tree"),
+                                ("plain", "Nothing is drafted", "tree|chain|candidate")):
         for temperature in (0.0, 1.0):
             trace = make_trace(policy=policy, temperature=temperature)
             said = " ".join(plain(narrate(trace, r, f), "  ") for r in trace.rounds for f in frames(r))
@@ -96,18 +97,22 @@ def test_a_policy_speaks_of_itself():
 
 def test_what_somebody_s_own_policy_does_is_told_in_general_words():
     document = make_trace(policy="chain", length=3).to_dict()
-    document["config"] = {"policy": "mine:tree", "reach": 3} | {k: v for k, v in document["config"].items() if k not in ("policy", "length")}
+    del document["config"]["length"]
+    document["config"] |= {"policy": "mine:tree", "reach": 3}
     trace = Trace.from_dict(document)
     said = [plain(narrate(trace, trace.rounds[0], f)) for f in frames(trace.rounds[0])]
-    assert "alone, with probability" in said[1] and "the tree of this round" in said[0] and not any("chain" in text for text in said)
+    assert "alone, with probability" in said[1] and "the tree of this round" in said[0]
+    assert not any("chain" in text for text in said)
 
 
 def test_a_layer_may_feed_what_it_likes():
     """Rows with unlike numbers of children, one of them from an older layer: as some other policy may draft."""
     r = make_trace(policy="plain", rounds=1).rounds[0]
     columns = {"token": [1, 2, 3, 4, 5, 6], "parent": [0, 0, 1, 1, 2, 3], "layer": [0, 0, 1, 1, 1, 2]}
-    candidates = r.candidates.model_copy(update=columns | {"log_prob": [-0.5] * 6, "score": [-0.5, -0.5, -1.0, -1.0, -1.0, -1.5]})
-    layers = [SimpleNamespace(expanded=fed, selected=chosen, passes=1) for fed, chosen in (([0], [1, 2]), ([1, 2], [3]), ([3], []))]
+    columns |= {"log_prob": [-0.5] * 6, "score": [-0.5, -0.5, -1.0, -1.0, -1.0, -1.5]}
+    candidates = r.candidates.model_copy(update=columns)
+    layers = [SimpleNamespace(expanded=fed, selected=chosen, passes=1) for fed, chosen in (
+        ([0], [1, 2]), ([1, 2], [3]), ([3], []))]
     r = r.model_copy(update={"candidates": candidates, "layers": layers})
     trace = make_trace(policy="plain", rounds=1)
     told = {(f.kind, f.layer): narrate(trace, r, f, "en") for f in frames(r) if f.layer is not None}

@@ -1,5 +1,5 @@
-"""Traces of every way to draft: what the layers say is taken, what a policy promises is asked of it, and of a policy that a
-file names nothing is ever imported."""
+"""Traces of every way to draft: what the layers say is taken, what a policy promises is asked of it, and of a policy
+that a file names nothing is ever imported."""
 
 import copy
 import json
@@ -38,7 +38,8 @@ def test_a_policy_that_a_file_names_is_not_imported(tmp_path, monkeypatch, capsy
     (tmp_path / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    document, path = foreign(make_trace(rounds=2).to_dict(), policy, command="touch sprung", width=3), tmp_path / "t.json"
+    document = foreign(make_trace(rounds=2).to_dict(), policy, command="touch sprung", width=3)
+    path = tmp_path / "t.json"
     path.write_text(json.dumps(document))
     before = set(sys.modules)
     trace = Trace.load(path)
@@ -51,13 +52,14 @@ def test_a_policy_that_a_file_names_is_not_imported(tmp_path, monkeypatch, capsy
     assert not (tmp_path / "sprung").exists() and not {"antigravity", "trap"} & (set(sys.modules) - before)
 
 
-@pytest.mark.parametrize("policy", ["eagle9", "", "core.policies.eagle2", 5, None, ["eagle2"], "x" * 10**6, ":" * 10**6])
+@pytest.mark.parametrize("policy", ["eagle9", "", "core.policies.eagle2", 5, None, ["eagle2"], "x" * 10**6,
+                                    ":" * 10**6])
 def test_a_policy_that_nobody_knows_is_refused(policy):
     assert "policy" in refusal(foreign(make_trace(rounds=1).to_dict(), policy))
 
 
-@pytest.mark.parametrize("knobs", [{"width": {"deep": []}}, {"width": [[1]]}, {"width": "x" * 10**5}, {"a b": 1}, {"w" * 99: 1},
-                                   {"width": None}])
+@pytest.mark.parametrize("knobs", [{"width": {"deep": []}}, {"width": [[1]]}, {"width": "x" * 10**5}, {"a b": 1},
+                                   {"w" * 99: 1}, {"width": None}])
 def test_knobs_of_somebody_s_own_are_plain_values(knobs):
     assert "mine:tree" in refusal(foreign(make_trace(rounds=1).to_dict(), **knobs))
 
@@ -104,15 +106,15 @@ def grown(temperature=0.0):
     parent, layer = [0, 0, 0, 2, 2, 1, 6], [0, 0, 1, 1, 1, 2, 3]
     r["candidates"] = {"token": tokens[:1] * 7, "parent": parent, "layer": layer, "log_prob": [-0.5] * 7,
                        "score": [-0.5, -0.5, -0.5, -1.0, -1.0, -1.0, -1.5]}
-    r["layers"] = [{"expanded": [0], "selected": [2], "passes": 1}, {"expanded": [0, 2], "selected": [1, 3], "passes": 2},
-                   {"expanded": [1, 3], "selected": [6], "passes": 1}, {"expanded": [6], "selected": [], "passes": 0}]
-    document["summary"] |= {"head_forwards": 4, "accepted_by_depth": [0, 0, 0], "acceptance_rate_per_pos": [0.0, 0.0, 0.0],
+    r["layers"] = [{"expanded": fed, "selected": chosen, "passes": passes} for fed, chosen, passes in (
+        ([0], [2], 1), ([0, 2], [1, 3], 2), ([1, 3], [6], 1), ([6], [], 0))]
+    document["summary"] |= {"head_forwards": 4, "accepted_by_depth": [0] * 3, "acceptance_rate_per_pos": [0.0] * 3,
                             "acceptance_histogram": [1, 0, 0, 0]}
     return document
 
 
 def test_any_layers_of_any_rows_and_children_are_taken():
-    """The root fed twice, a row without children, another with two, an old candidate fed late, a layer without a pass."""
+    """The root fed twice, a row without children, another with two, an old candidate fed late, a layer of no pass."""
     trace = Trace.from_dict(grown())
     assert [len(layer.expanded) for layer in trace.rounds[0].layers] == [1, 2, 2, 1]
     assert Trace.from_text(trace.to_lines()) == trace
@@ -148,8 +150,9 @@ def drawn(*draws):
     document = grown(temperature=1.0)
     r = document["rounds"][0]
     argmax = r["target"]["argmax"][0]
-    r["tree"] = {"candidate": [0, 1, 2], "parent": [-1, 0, 0], "depth": [0, 1, 1], "mask": ["80", "c0", "a0"], "cutoff": -0.5,
-                 "position_ids": [r["prefix_length"], *[r["prefix_length"] + 1] * 2], "retrieve_indices": [[0, 1], [0, 2]]}
+    n = r["prefix_length"]
+    r["tree"] = {"candidate": [0, 1, 2], "parent": [-1, 0, 0], "depth": [0, 1, 1], "mask": ["80", "c0", "a0"],
+                 "cutoff": -0.5, "position_ids": [n, n + 1, n + 1], "retrieve_indices": [[0, 1], [0, 2]]}
     r["target"] = {"argmax": [argmax] * 3, "token_prob": [1.0, 0.1, 0.1], "top": [[[argmax, 0.5]]] * 3}
     r["accept"] |= {"rule": "drawn", "draws": [{"node": n, "p": p, "r": 0.5, "accepted": p > 0.5} for n, p in draws]}
     return document
@@ -180,8 +183,9 @@ def test_the_rule_is_that_of_the_temperature_and_of_the_policy():
     assert "accept.draws is not empty" in refusal(greedy)
 
 
-@pytest.mark.parametrize("field", ["tau", "mean_acceptance_length", "draft_acceptance_rate", "accepted_by_depth", "rounds",
-                                   "acceptance_rate_per_pos", "acceptance_histogram", "target_forwards", "head_forwards"])
+@pytest.mark.parametrize("field", [
+    "rounds", "tau", "mean_acceptance_length", "draft_acceptance_rate", "accepted_by_depth", "acceptance_rate_per_pos",
+    "acceptance_histogram", "target_forwards", "head_forwards"])
 def test_a_summary_that_lies_is_refused(field):
     trace = make_trace(rounds=5)
     lengths, drafted = [r.accept.length for r in trace.rounds], sum(len(r.tree.candidate) - 1 for r in trace.rounds)
@@ -191,9 +195,8 @@ def test_a_summary_that_lies_is_refused(field):
             "acceptance_rate_per_pos": [sum(n > i for n in lengths) / 5 for i in range(4)],
             "acceptance_histogram": [lengths.count(n) for n in range(5)]}[field]
     assert getattr(trace.summary, field) == pytest.approx(true)
-    bend = [true[:-1] + [true[-1] + 0.01 if isinstance(true[-1], float) else true[-1] + 1], true + [0], true[:-1]] \
-        if isinstance(true, list) else [true + 0.01] if isinstance(true, float) else [true + 1, true - 1]
-    for value in bend:
+    for value in ([[*true[:-1], true[-1] + 1], [*true, 0], true[:-1]] if isinstance(true, list) else [true + 0.01]
+                  if isinstance(true, float) else [true + 1, true - 1]):
         document = trace.to_dict()
         document["summary"][field] = value
         assert f"summary.{field}" in refusal(document)

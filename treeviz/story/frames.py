@@ -46,9 +46,9 @@ class Frame:
 
 
 def frames(round_) -> list[Frame]:
-    """The frames of a `core.trace.document.Round`, in order. Where there is nothing to choose from there is no frame of the
-    choice: none to select where a layer has one candidate, none to re-rank where all are kept, and where nothing is drafted
-    no tree to flatten."""
+    """The frames of a `core.trace.document.Round`, in order. Where there is nothing to choose from there is no frame of
+    the choice: none to select where a layer has one candidate, none to re-rank where all are kept, and where nothing is
+    drafted no tree to flatten."""
     r, count = round_, len(round_.candidates.token)
     bonus = count + 1
     state = [ROOT] + [ABSENT] * (count + 1)
@@ -94,7 +94,7 @@ def born_in(r, layer: int) -> range:
 
 
 def rejected_rows(r) -> list[int]:
-    """The drafted rows that the target turned down where the path ended; in sampling, all of which no draw was accepted."""
+    """The drafted rows that the target turned down where the path ended; in sampling, whichever no draw accepted."""
     if r.accept.rule != "greedy":
         return [*dict.fromkeys(draw.node for draw in r.accept.draws if draw.node not in r.accept.path)]
     return [row for row, parent in enumerate(r.tree.parent) if parent == r.accept.bonus_from]

@@ -73,7 +73,9 @@ def to_networkx(r, trace=None):
     """
     import networkx as nx
 
-    graph = nx.DiGraph(round=r.index, prefix_length=r.prefix_length, **({} if r.tree.cutoff is None else {"cutoff": r.tree.cutoff}))
+    graph = nx.DiGraph(round=r.index, prefix_length=r.prefix_length)
+    if r.tree.cutoff is not None:
+        graph.graph["cutoff"] = r.tree.cutoff
     last = frames(r)[-1].states
     row_of = {candidate: row for row, candidate in enumerate(r.tree.candidate)}
     refused = set(rejected_rows(r))

@@ -76,7 +76,8 @@ class _Teller:
 
     def token(self, node: int) -> tuple[str, int]:
         r = self.r
-        return self.word(r.root if not node else r.accept.bonus if node == self.bonus else r.candidates.token[node - 1], node)
+        token = r.root if not node else r.accept.bonus if node == self.bonus else r.candidates.token[node - 1]
+        return self.word(token, node)
 
     def word(self, token: int, node: int) -> tuple[str, int]:
         """A token that is no node of its own; hovering it lights `node`."""
@@ -152,8 +153,8 @@ class _Teller:
         t = self.r.tree
         row = max(range(len(t.depth)), key=lambda i: (t.depth[i], -i))
         ancestors = [i for i, on in enumerate(self.r.mask_row(row)) if on and i != row]
-        return self.text("flatten.one" if len(t.candidate) == 2 else "flatten", n=len(t.candidate) - 1, leaves=len(t.retrieve_indices), row=row,
-                         token=self.row(row), ancestors=self.list([self.row(i) for i in ancestors]),
+        return self.text("flatten.one" if len(t.candidate) == 2 else "flatten", n=len(t.candidate) - 1,
+                         leaves=len(t.retrieve_indices), row=row, token=self.row(row), ancestors=self.list([self.row(i) for i in ancestors]),
                          candidate=t.candidate[row])
 
     def verify(self, frame: Frame) -> list[Part]:
@@ -168,12 +169,13 @@ class _Teller:
         name = "verify.hit" if found else "verify.miss" if inner else "verify.bare"
         return self.text(name, rows=len(tokens), inner=len(inner), hits=hits,
                          where=self.text(f"where.{many}", inner=len(inner), hits=hits), root=self.token(0),
-                         choice=self.word(v.argmax[0], 0), p=number(v.top[0][0][1]), first=t.position_ids[0], last=max(t.position_ids))
+                         choice=self.word(v.argmax[0], 0), p=number(v.top[0][0][1]), first=t.position_ids[0],
+                         last=max(t.position_ids))
 
     def accept(self, frame: Frame) -> list[Part]:
         greedy = self.r.accept.rule == "greedy"
         if len(self.r.tree.parent) == 1:
-            return self.text("accept.bare" if greedy else "sample.bare", root=self.token(0), bonus=self.token(self.bonus))
+            return self.text("accept.bare" if greedy else "sample.bare", bonus=self.token(self.bonus))
         return self._accept_greedy() if greedy else self._accept_sampling()
 
     def _accept_greedy(self) -> list[Part]:
@@ -191,7 +193,8 @@ class _Teller:
         scored = [i for i, parent in enumerate(r.candidates.parent) if parent == here]
         cut = next((i for i in scored if r.candidates.token[i] == r.accept.bonus), None)
         if cut is not None:
-            return self.text("ending.cut", score=number(r.candidates.score[cut]), cutoff=number(r.tree.cutoff), **values)
+            score, cutoff = number(r.candidates.score[cut]), number(r.tree.cutoff)
+            return self.text("ending.cut", score=score, cutoff=cutoff, **values)
         if not offered:
             return self.text("ending.leaf", **values)
         return self.text("ending.one" if len(offered) == 1 else "ending.some", offered=self.list(
