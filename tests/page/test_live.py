@@ -12,6 +12,7 @@ from core.errors import UserError
 from core.model import target
 from treeviz.page.choices import Source, request_of
 from treeviz.page.live import Engine, Reading
+from treeviz.story.labels import show
 from treeviz.story.lines import trace_of
 
 PATIENCE = 60  # seconds that a test waits for what must happen
@@ -54,6 +55,9 @@ def test_a_run_tells_its_rounds_as_they_come(engine):
     assert re.fullmatch(r"Reading the prompt \(\d+ tokens\)\.", updates[0].note["en"])
     assert re.fullmatch(r"正在读提示（\d+ 个词元）。", updates[0].note["zh"])
     trace = trace_of("".join(update.lines for update in updates))
+    begun = [update.note is not None and "begins with" in update.note["en"] for update in updates]
+    assert begun.index(True) < next(i for i, update in enumerate(updates) if update.lines), "the first token is out first"
+    assert f"“{show(trace.token(trace.output.token_ids[0]))}”" in updates[begun.index(True)].note["zh"]
     assert [update.lines.count("\n") for update in updates if update.lines] == [2] + [1] * trace.summary.rounds, \
         "the header comes with the first round, then a line at a time"
     assert trace.summary.new_tokens == 12 and trace.output.finish_reason == "length"

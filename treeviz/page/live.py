@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 from core.config import DecodeConfig
 from core.pairs.named import PAIRS
-from core.trace import Trace
-from core.trace.events import CacheCommitted, RunFinished, TraceBuilder
+from core.trace import TokenText, Trace
+from core.trace.events import CacheCommitted, RootDecided, RunFinished, TraceBuilder
 
+from ..story.labels import show
 from ..story.lines import PageLines
 from ..story.phrases import Said, refusal, said_by, say
 from . import space
@@ -198,6 +199,9 @@ class Engine:
                         yield {} if share is None else {"note": say("reading.share", tokens=tokens, share=share)}
                     elif line := builder.add(event):
                         yield {"line": line} | KINDS.get(type(event), {})
+                    elif isinstance(event, RootDecided):  # out already, while the first tree is still being drafted
+                        word = builder.document["vocabulary"][str(event.token_ids[0])]
+                        yield {"note": say("begun", token=show(TokenText.model_validate(word)))}
         except Exception as error:
             if builder.document.get("rounds") and "output" not in builder.document:
                 yield {"line": builder.cancel(), "end": True}

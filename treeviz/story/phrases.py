@@ -77,6 +77,7 @@ TEXT = {  # where there is "x.one", it is what "x" says when n is 1
     "tokens": ("{n:,} tokens", "{n:,} 个词元"),
     "tokens.one": ("1 token", "1 个词元"),
     "reading": ("Reading the prompt ({tokens}).", "正在读提示（{tokens}）。"),
+    "begun": ("The text begins with “{token}”; the first round is on its way.", "文本以“{token}”开头；第一轮正在进行。"),
     "reading.share": ("Reading the prompt ({tokens}): {share:.0%}.", "正在读提示（{tokens}）：{share:.0%}。"),
     "decoding": ("Decoding.", "正在解码。"),
     "done": ("Done.", "完成。"),
