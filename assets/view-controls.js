@@ -83,7 +83,7 @@ TV.controls = {
       const c = header.config, prompt = header.page.title || header.prompt.text;
       const how = c.temperature > 1e-5 ? `${this.t('temperature')} ${c.temperature}` : this.t('greedy');
       this.ref.run.append(TV.make('bdi', 'name', TV.clip(prompt.replace(/\s+/g, ' ').trim(), 64)),
-        ` · ${header.pair.name} · ${how} · top_k ${c.top_k}, depth ${c.depth}, ${this.t('nodes')(c.total_tokens)}`);
+        ` · ${header.pair.name} · ${how} · ${header.page.policy}`);
       const pill = (text, title, kind) => {
         const node = TV.make('span', `pill ${kind || ''}`, text);
         node.title = title;

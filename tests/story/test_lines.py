@@ -24,3 +24,9 @@ def test_every_token_has_its_label_before_it_is_needed():
     for part, r in zip(lines, trace.rounds):
         known |= set(part["page"]["labels"])
         assert known >= {str(i) for i in r.token_ids} - {str(i) for i in trace.prompt.token_ids}
+
+
+@pytest.mark.parametrize("policy, told", [(dict(), "eagle2 (top_k 4, depth 3, total_tokens 16)"), (dict(policy="plain"), "plain"),
+                                          (dict(policy="chain", length=2), "chain (length 2)")])
+def test_the_header_says_what_drafts(policy, told):
+    assert json.loads(page_lines(make_trace(rounds=1, **policy)).splitlines()[0])["page"]["policy"] == told

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from core.common.ink import LINES, visible
+from core.config import DecodeConfig
 from core.trace import Output, Prompt, Round, TokenText, Trace
 
 from .frames import frames, pack
@@ -54,7 +55,9 @@ class PageLines:
         self._trace.config = part["config"]
         pieces = [[self._piece(i), self._trace.token(i).special] for i in part["prompt"]["token_ids"]]
         title = visible(self._trace.prompt.text[:TITLE], LINES)
-        return {"labels": labels, "prompt": pieces, "title": title, "source": sources(), "name": self.name}
+        policy = visible(DecodeConfig.from_dict(part["config"]).told(), LINES)
+        return {"labels": labels, "prompt": pieces, "title": title, "policy": policy, "source": sources(),
+                "name": self.name}
 
     def round(self, r: Round, words: dict[str, TokenText]) -> dict:
         """The `page` entry of a round; `words` has at least those of its tokens that no line before it had."""
