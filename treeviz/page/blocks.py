@@ -13,10 +13,10 @@ from starlette.middleware import Middleware
 from core.errors import UserError
 from core.trace import TraceError
 
+from ..story.language import LANGUAGES
 from ..story.lines import trace_of
-from ..story.narrate import LANGUAGES
 from ..story.phrases import phrase, said_by, say
-from ..view import message, message_view, trace_view
+from ..view import OURS, message, message_view, trace_view
 from . import charts
 from .choices import Source
 from .decoding import wire_api, wire_form
@@ -28,13 +28,13 @@ from .runs import Runs
 from .shelf import Shelf
 from .space import visitor
 from .spoken import Spoken, Words
-from .wire import Listeners, lines_route
+from .wire import Listeners, assets_routes, lines_route
 
-SAVE = "() => document.querySelector('.tv').treeviz.save()"
+SAVE = "() => document.querySelector('.tv').treeviz.shell.save()"
 # Asks for the charts again where they are looked at, which is where the view is not in sight.
 REDRAW = """() => {
   const view = document.querySelector('.tv');
-  if (view && !view.getClientRects().length) view.treeviz.trigger('retry');
+  if (view && !view.getClientRects().length) view.treeviz.shell.trigger('retry');
 }"""
 LANGUAGE = "(_, ...others) => [document.documentElement.lang, ...others]"  # the view's switch writes it there
 STYLE = """<style>
@@ -138,7 +138,7 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
                 save = put(gr.Button, says={"value": "save"}, **small)
         with gr.Tabs():
             with put(gr.Tab, says={"label": "tab.round"}):
-                view = trace_view(shelf.pick(first) if first else "", elem_id="tv-view")
+                view = trace_view(shelf.pick(first) if first else "", address=OURS, elem_id="tv-view")
             with put(gr.Tab, says={"label": "tab.run"}) as run_tab:
                 @gr.render(inputs=[view, language], triggers=[run_tab.select, view.retry], show_progress="hidden")
                 def show(reference, language):
@@ -158,7 +158,7 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
         for event in changed:  # of a live run its end, not each of its rounds
             event.then(None, None, None, js=REDRAW, **QUIET)
     Inbox(demo.queue(max_size=EVENTS)._queue, listeners.silence)
-    return demo, LAUNCH | {"app_kwargs": {"routes": [lines_route(shelf.find)], "middleware": [Middleware(listeners.around)]}}
+    return demo, LAUNCH | {"app_kwargs": {"routes": [lines_route(shelf.find), *assets_routes()], "middleware": [Middleware(listeners.around)]}}
 
 
 def _sentences(shelf: Shelf) -> Words:

@@ -10,8 +10,9 @@ from pathlib import Path
 from core.common.ink import LINES, visible
 from core.trace import Trace, TraceError
 
+from ..story.language import LANGUAGES, Said, section
 from ..story.lines import each_line
-from ..story.phrases import RECORDED, Said, refusal, say
+from ..story.phrases import refusal, say
 
 HOME = Path(__file__).resolve().parents[2] / "assets" / "traces"
 ENDINGS = (".json.gz", ".jsonl.gz", ".jsonl", ".json")
@@ -66,7 +67,7 @@ def lines_in(path: str | Path, name: str = "") -> Iterator[str]:
 
 
 def _said(name: str, english: str) -> Said:
-    return {"en": english, "zh": RECORDED.get(name, english)}
+    return {language: section("page", language).get(f"run.{name}", english) for language in LANGUAGES}
 
 
 def _name(path: Path) -> str:

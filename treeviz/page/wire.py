@@ -16,8 +16,10 @@ from urllib.parse import parse_qs
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
+from ..view import ASSETS, OURS, SERVED
 from .inbox import NAME
 from .runs import Run
 
@@ -111,6 +113,21 @@ def lines_route(find: Callable[[str, str], Run | None]) -> Route:
         return StreamingResponse(_growing(run, start), media_type="application/x-ndjson", headers=headers)
 
     return Route("/treeviz/runs/{shelf}/{name:path}", answer)
+
+
+class _Fresh(StaticFiles):
+    """Files of ours, looked at again by the browser at each load of the page: most answers are that nothing has changed."""
+
+    def file_response(self, *of, **how) -> Response:
+        answer = super().file_response(*of, **how)
+        answer.headers["Cache-Control"] = "no-cache"
+        answer.headers["X-Content-Type-Options"] = "nosniff"
+        return answer
+
+
+def assets_routes() -> list[Mount]:
+    """What the view asks for: its modules, and the words of every language."""
+    return [Mount(f"{OURS}/{part}", _Fresh(directory=ASSETS / part)) for part in SERVED]
 
 
 async def _growing(run: Run, start: int) -> AsyncIterator[str]:

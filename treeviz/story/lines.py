@@ -18,8 +18,9 @@ from core.trace import Output, Prompt, Round, TokenText, Trace
 
 from .frames import frames, pack
 from .labels import show
+from .language import LANGUAGES
 from .layout import layout
-from .narrate import LANGUAGES, narrate, round_gain, undrafted
+from .narrate import narrate, round_gain, undrafted
 from .source import sources
 
 TITLE = 200  # characters of a prompt that may be needed to fill one line

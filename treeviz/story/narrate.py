@@ -14,9 +14,8 @@ from functools import cache
 
 from .frames import Frame, born_in
 from .labels import MINUS, number, show
-from .sentences import TEXT
+from .language import section
 
-LANGUAGES = ("en", "zh")
 Part = str | tuple[str, int]
 
 
@@ -30,15 +29,15 @@ def round_gain(r, language: str = "en") -> str:
     """What a round brought, in words: for the line under the token stream."""
     n = r.accept.length
     name = "gain.bare" if len(r.tree.parent) == 1 else "gain.none" if n == 0 else "gain.one" if n == 1 else "gain.some"
-    return plain(_fill(TEXT[name][language], round=r.index + 1, n=n, total=n + 1))
+    return plain(_fill(section("story", language)[name], round=r.index + 1, n=n, total=n + 1))
 
 
 def undrafted(trace, language: str = "en") -> str:
     """What there is to say of a run without rounds."""
     ids = trace.output.token_ids
     if not ids:
-        return TEXT["ended.early"][language]
-    return plain(_fill(TEXT["ended"][language], token=(show(trace.token(ids[0])), 0)))
+        return section("story", language)["ended.early"]
+    return plain(_fill(section("story", language)["ended"], token=(show(trace.token(ids[0])), 0)))
 
 
 def plain(sentence: list[Part], quotes: str = "“”") -> str:
@@ -67,12 +66,12 @@ def _pieces(template: str) -> list[str]:
 
 class _Teller:
     def __init__(self, trace, r, language: str):
-        self.trace, self.r, self.language = trace, r, language
+        self.trace, self.r, self.texts = trace, r, section("story", language)
         self.bonus = len(r.candidates.token) + 1
         self.policy = trace.config["policy"]
 
     def text(self, name: str, **values) -> list[Part]:
-        return _fill(TEXT.get(f"{name}@{self.policy}", TEXT[name])[self.language], **values)
+        return _fill(self.texts.get(f"{name}@{self.policy}", self.texts[name]), **values)
 
     def token(self, node: int) -> tuple[str, int]:
         r = self.r
@@ -88,7 +87,7 @@ class _Teller:
 
     def list(self, items: list) -> list[Part]:
         """Items in words: a, b and c."""
-        comma, last = TEXT["list"][self.language]
+        comma, last = self.texts["list"]
         parts: list[Part] = []
         for i, item in enumerate(items):
             if i:

@@ -1,25 +1,6 @@
 // The trace as the page holds it: lines are parsed once, rounds are prepared when they are first looked at.
 
-TV.make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
-TV.svg = (tag, attributes, text) => {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const name in attributes) node.setAttribute(name, attributes[name]);
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
-TV.num = (x, digits = 2) => {
-  const text = Math.abs(x).toFixed(digits);
-  return (x < 0 && Number(text) ? '\u2212' : '') + text;
-};
-TV.short = p => p >= 0.995 ? '1.0' : p < 0.005 ? '.00' : p.toFixed(2).slice(1);
-TV.quote = text => `\u201c${text}\u201d`;
-
-TV.Data = class {
+export class Data {
   constructor() { this.reset(); }
 
   reset() {
@@ -50,7 +31,7 @@ TV.Data = class {
   label(token) { return this.labels[token] ?? `#${token}`; }
 
   round(i) {
-    return this.models[i] ??= new TV.Round(this, this.lines[i]);
+    return this.models[i] ??= new Round(this, this.lines[i]);
   }
 
   // The trace without what the viewer added, in its JSON-lines spelling.
@@ -58,15 +39,17 @@ TV.Data = class {
     const lines = [this.header, ...this.lines, ...(this.footer ? [this.footer] : [])];
     return lines.map(part => JSON.stringify({...part, page: undefined}) + '\n').join('');
   }
-};
+}
 
-TV.Round = class {
+export class Round {
   constructor(data, part) {
     const r = part.round, c = r.candidates;
     this.data = data; this.raw = r; this.page = part.page; this.index = r.index;
     this.count = c.token.length; this.bonus = this.count + 1;
     this.tokens = [r.root, ...c.token, r.accept.bonus];
     this.parent = [-1, ...c.parent, r.tree.candidate[r.accept.bonus_from]];
+    this.depths = [0];
+    for (let id = 1; id <= this.bonus; id++) this.depths[id] = this.depths[this.parent[id]] + 1;  // parents come first
     this.rowOf = new Map(r.tree.candidate.map((id, row) => [id, row]));
     this.onPath = new Set(r.accept.path.map(row => r.tree.candidate[row]));
     this.place = new Map(this.page.box.map((id, i) => [id, {depth: this.depth(id), y: this.page.y[i]}]));
@@ -78,8 +61,8 @@ TV.Round = class {
     this.ranked = Array.from({length: this.count}, (_, i) => i + 1).sort((a, b) => c.score[b - 1] - c.score[a - 1] || a - b);
     this.rank = new Map(this.ranked.map((id, i) => [id, i + 1]));
     this.present = [];
-    this.states = this.page.frames.map(frame => TV.unpack(frame.states));
-    this.bits = r.tree.mask.map(TV.bits);
+    this.states = this.page.frames.map(frame => unpack(frame.states));
+    this.bits = r.tree.mask.map(bitsOf);
     this.tests = new Map(r.accept.draws.map(test => [r.tree.candidate[test.node], test]));
   }
 
@@ -98,7 +81,8 @@ TV.Round = class {
     return order;
   }
   label(id) { return this.data.label(this.tokens[id]); }
-  depth(id) { return id === 0 ? 0 : id === this.bonus ? this.depth(this.parent[id]) + 1 : this.raw.candidates.layer[id - 1] + 1; }
+  depth(id) { return this.depths[id]; }
+  layer(id) { return this.raw.candidates.layer[id - 1]; }
   logProb(id) { return this.raw.candidates.log_prob[id - 1]; }
   score(id) { return id ? this.raw.candidates.score[id - 1] : 0; }
   state(frame, id) { return this.states[frame][id]; }
@@ -114,30 +98,14 @@ TV.Round = class {
     return row > 0 && this.tokens[id] === this.raw.target.argmax[this.raw.tree.parent[row]];
   }
   sees(row, column) { return this.bits[row][column] === 1; }
-};
+}
 
 // "R.510" -> "R" and 510 dots: one letter per node.
-TV.unpack = packed => packed.replace(/(.)(\d+)/g, (_, letter, n) => letter.repeat(Number(n)));
+export const unpack = packed => packed.replace(/(.)(\d+)/g, (_, letter, n) => letter.repeat(Number(n)));
 
-TV.bits = hex => {
+export const bitsOf = hex => {
   const bits = new Uint8Array(hex.length * 4);
   for (let i = 0; i < bits.length; i++) bits[i] = parseInt(hex[i >> 2], 16) >> (3 - (i & 3)) & 1;
   return bits;
-};
+}
 
-// Cells that a text takes in a monospaced face; wide scripts take two.
-TV.cells = text => {
-  let n = 0;
-  for (const char of text) n += char.codePointAt(0) >= 0x1100 && /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|[\u{1f000}-\u{3ffff}]/u.test(char) ? 2 : 1;
-  return n;
-};
-TV.clip = (text, cells) => {
-  if (TV.cells(text) <= cells) return text;
-  let out = '', n = 0;
-  for (const char of text) {
-    n += TV.cells(char);
-    if (n > cells - 1) break;
-    out += char;
-  }
-  return out + '…';
-};

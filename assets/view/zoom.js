@@ -1,12 +1,15 @@
-// Zoom and pan of the tree, what is in sight of it, and what pointers do to it. Belongs to TV.Tree and is mixed into it.
+// Zoom and pan of the tree, what is in sight of it, and what pointers do to it. Belongs to Tree and is mixed into it.
 
-TV.zooming = {
+import {put} from './dom.js';
+import {BOX, MOST, READABLE} from './place.js';
+
+export const zooming = {
   fit(whole = false) {
     if (!this.size) return;
     const {width, height} = this.room;
     if (!width || !height) return;
-    const least = whole ? 0 : TV.READABLE;  // readable first: what does not fit is panned
-    const k = Math.max(least, Math.min(TV.MOST, (width - 8) / this.size.w, (height - 8) / this.size.h));
+    const least = whole ? 0 : READABLE;  // readable first: what does not fit is panned
+    const k = Math.max(least, Math.min(MOST, (width - 8) / this.size.w, (height - 8) / this.size.h));
     const {w, h} = this.size, m = this.model, root = this.at(0), end = this.at(m.bonus);
     // what fits is centred, a little high; else the accepted path is in the middle, as far as the tree's ends allow
     const along = (length, room, middle, lift) => k * length <= room ? (room - k * length) * lift
@@ -23,7 +26,7 @@ TV.zooming = {
     if (this.touched || !this.home) return;
     const {k, x, y} = this.home, {width} = this.room, aims = this.aims(m, i).map(id => this.at(id));
     this.zoom = {k, x: this.shift(x, k, width, this.size.w, aims.map(b => [b.x, b.x + b.w])),
-      y: this.shift(y, k, this.inSight(), this.size.h, aims.map(b => [b.y, b.y + TV.BOX.height]))};
+      y: this.shift(y, k, this.inSight(), this.size.h, aims.map(b => [b.y, b.y + BOX.height]))};
     this.apply();
   },
 
@@ -51,7 +54,7 @@ TV.zooming = {
 
   apply() {
     const {k, x, y} = this.zoom;
-    TV.put(this.world, 'transform', `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
+    put(this.world, 'transform', `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
   },
 
   scale(factor, cx = this.room.width / 2, cy = this.room.height / 2) {
@@ -75,7 +78,7 @@ TV.zooming = {
     const b = this.at(id), {k} = this.zoom, {width} = this.room, height = this.inSight();
     const left = this.zoom.x + k * b.x, top = this.zoom.y + k * b.y;
     if (left < 0 || left + k * b.w > width) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
-    if (top < 0 || top + k * TV.BOX.height > height) this.zoom.y = height * 0.6 - k * b.y;
+    if (top < 0 || top + k * BOX.height > height) this.zoom.y = height * 0.6 - k * b.y;
     if (!this.touched) {
       this.zoom.x = this.within(this.zoom.x, k * this.size.w, width);
       this.zoom.y = this.within(this.zoom.y, k * this.size.h, height);
@@ -90,15 +93,15 @@ TV.zooming = {
       const at = this.svg.getBoundingClientRect();
       return [event.clientX - at.left, event.clientY - at.top];
     };
-    this.svg.addEventListener('wheel', event => {
+    this.view.on(this.svg, 'wheel', event => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       this.scale(Math.exp(-event.deltaY * 0.0035), ...local(event));
     }, {passive: false});
-    this.svg.addEventListener('pointerdown', event => {
+    this.view.on(this.svg, 'pointerdown', event => {
       pointers.set(event.pointerId, local(event)); moved = 0; spread = 0;
     });
-    this.svg.addEventListener('pointermove', event => {
+    this.view.on(this.svg, 'pointermove', event => {
       const last = pointers.get(event.pointerId);
       if (!last) return;
       const now = local(event), dx = now[0] - last[0], dy = now[1] - last[1];
@@ -116,22 +119,22 @@ TV.zooming = {
       }
     });
     const up = event => { pointers.delete(event.pointerId); spread = 0; };
-    this.svg.addEventListener('pointerup', up);
-    this.svg.addEventListener('pointercancel', up);
-    this.svg.addEventListener('pointerover', event => {
+    this.view.on(this.svg, 'pointerup', up);
+    this.view.on(this.svg, 'pointercancel', up);
+    this.view.on(this.svg, 'pointerover', event => {
       if (event.pointerType !== 'touch' && !pointers.size) this.view.hover(this.hit(event.target));
     });
-    this.svg.addEventListener('pointerleave', () => this.view.hover(null));
-    this.svg.addEventListener('click', event => {
+    this.view.on(this.svg, 'pointerleave', () => this.view.hover(null));
+    this.view.on(this.svg, 'click', event => {
       if (moved >= 5) return;
       const id = this.hit(event.target);
       if (id !== null) this.view.pin(id); else this.view.set({pin: null});
     });
-    this.box.addEventListener('focusin', event => {
+    this.view.on(this.box, 'focusin', event => {
       const id = this.hit(event.target);
       if (id !== null && event.target.matches(':focus-visible')) this.view.hover(id);
     });
-    this.box.addEventListener('focusout', () => this.view.hover(null));  // not on the SVG: Chromium would make it a tab stop
+    this.view.on(this.box, 'focusout', () => this.view.hover(null));  // not on the SVG: Chromium would make it a tab stop
   },
 
   hit(target) {
@@ -139,4 +142,3 @@ TV.zooming = {
     return g && this.svg.contains(g) ? Number(g.dataset.node ?? g.dataset.fan) : null;
   },
 };
-Object.assign(TV.Tree.prototype, TV.zooming);

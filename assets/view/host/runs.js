@@ -1,26 +1,7 @@
-// Where the view's runs come from. The page's value is a run's lines, or a reference to a run on the server, which is
-// read from there as it grows. A connection that breaks is taken up where it broke.
-
-TV.mount = (element, props, watch, trigger) => {
-  const view = new TV.View(element, trigger);
-  TV.watchUploads(view);
-  let reading = null;
-  const show = value => {
-    reading?.abort();
-    reading = null;
-    if (typeof value !== 'string' || !value.startsWith('run:')) { view.read(value); return; }
-    reading = new AbortController();
-    TV.readRun(value.slice(4), (text, how) => view.read(text, how !== 'comes'), reading.signal).catch(error => {
-      if (error.name !== 'AbortError') view.toast(view.t(error.gone ? 'runGone' : 'runLost'));
-    });
-  };
-  watch('value', () => show(props.value));
-  show(props.value);
-  if (view.state.lang !== 'en') view.speak();
-};
+// Where a live run comes from: the server, as it grows. A connection that breaks is taken up where it broke.
 
 // Tells what there is, but not so often that it keeps the browser busy: each time, the view looks at all of it.
-TV.telling = told => {
+export const telling = told => {
   let waiting = null, due = 0, last;
   const tell = () => {
     clearTimeout(waiting);
@@ -39,10 +20,10 @@ TV.telling = told => {
 
 // Reads a run to its end; `told` hears all of its lines so far, as there are more, and how the server says to show it. Of one
 // that is there it hears once, so that the view opens it where a link says.
-TV.readRun = async (name, told, signal) => {
+export const readRun = async (name, told, signal) => {
   let how = 'here';
-  const telling = TV.telling(text => told(text, how));
-  signal.addEventListener('abort', telling.stop);
+  const teller = telling(text => told(text, how));
+  signal.addEventListener('abort', teller.stop);
   const root = (globalThis.gradio_config?.root ?? '').replace(/\/$/, '');
   const address = `${root}/treeviz/runs/${name.split('/').map(encodeURIComponent).join('/')}?from=`;
   let text = '', lines = 0;
@@ -54,14 +35,14 @@ TV.readRun = async (name, told, signal) => {
       const pieces = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       for (let rest = ''; ;) {
         const {value, done} = await pieces.read();
-        if (done) { telling.hear(text); telling.now(); return; }
+        if (done) { teller.hear(text); teller.now(); return; }
         const end = value.lastIndexOf('\n') + 1;
         if (end) {
           const whole = rest + value.slice(0, end);
           text += whole; lines += whole.split('\n').length - 1;
           rest = '';
           tries = 0;
-          if (how !== 'here') telling.hear(text);
+          if (how !== 'here') teller.hear(text);
         }
         rest += value.slice(end);
       }

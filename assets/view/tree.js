@@ -1,33 +1,29 @@
 // The tree in SVG: a box for every node that was kept, expanded or is the bonus; a thin fan for the other candidates.
 // Built once per round. A step changes classes and small texts only, so nothing jumps.
 
-TV.GLYPH = {a: '✓', x: '✕', b: '+', e: '▸'};
-// What the number in a box is, by frame.
-TV.UNIT = {root: 'p', expand: 'p', select: 'score', rerank: 'score', flatten: 'row', verify: 'choice', accept: 'target', commit: 'row'};
+import {boxOf} from './box.js';
+import {put, svgNode, write} from './dom.js';
+import {Fan} from './fan.js';
+import {ABSENT, DRAFTING, FRAMES, STATES} from './frames.js';
+import {BOX, Place} from './place.js';
+import {cellsOf, clip, num, short} from './text.js';
+import {zooming} from './zoom.js';
 
-// The parts of a box. They say where they are themselves: a transform on each would be a layer of its own to the browser,
-// and every painting would have to put them together.
-TV.boxOf = ({x, y, w}, label = ' ', side = ' ') => ({
-  rect: TV.svg('rect', {x, y, width: w, height: TV.BOX.height, rx: 7}),
-  text: TV.svg('text', {class: 'label', x: x + TV.BOX.pad, y: y + 14.5}, label),
-  side: TV.svg('text', {class: 'side', x: x + w - 7, y: y + 14.5, 'text-anchor': 'end'}, side),
-});
-
-TV.Tree = class {
+export class Tree {
   constructor(view) {
     this.view = view; this.svg = view.ref.tree; this.box = view.ref.treebox;
     this.zoom = {k: 1, x: 0, y: 0}; this.touched = false; this.nodes = new Map();
     this.room = {width: 0, height: 0};
     this.svg.setAttribute('role', 'tree');
-    this.fan = new TV.Fan(this);
+    this.fan = new Fan(this);
     this.listen();
-    new ResizeObserver(() => {
+    this.view.sizes(this.box, () => {
       const {width, height} = this.room;
       this.measure();
       if (!this.room.width || !this.model || width === this.room.width && height === this.room.height) return;
       this.round(this.model);  // columns follow the width
       if (this.view.model === this.model) this.view.draw('frame');
-    }).observe(this.box);
+    });
   }
 
   // Sizes are asked for when they may have changed, not in every step: the browser would have to lay out to answer.
@@ -41,26 +37,26 @@ TV.Tree = class {
   round(m) {
     this.model = m; this.nodes.clear(); this.measure();
     this.path = new Set(); this.marked = [null, null]; this.svg.classList.remove('focused');
-    this.world = TV.svg('g', {class: 'world', role: 'presentation'}); this.fan.close();
-    const fans = TV.svg('g', {class: 'fans', 'aria-hidden': true}), edges = TV.svg('g', {class: 'edges', 'aria-hidden': true}),
-      boxes = TV.svg('g', {class: 'boxes', role: 'presentation'});
-    this.map = new TV.Place(m, this.view.state.down, this.room.width - 8, this.room.height - 8);
+    this.world = svgNode('g', {class: 'world', role: 'presentation'}); this.fan.close();
+    const fans = svgNode('g', {class: 'fans', 'aria-hidden': true}), edges = svgNode('g', {class: 'edges', 'aria-hidden': true}),
+      boxes = svgNode('g', {class: 'boxes', role: 'presentation'});
+    this.map = new Place(m, this.view.state.down, this.room.width - 8, this.room.height - 8);
     for (const id of m.depthFirst()) {
-      const b = this.at(id), g = TV.svg('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
+      const b = this.at(id), g = svgNode('g', {class: 'n', 'data-node': id, role: 'treeitem', tabindex: id ? -1 : 0,
         'aria-level': m.depth(id) + 1});
-      const {rect, text, side} = TV.boxOf(b);
+      const {rect, text, side} = boxOf(b);
       g.append(rect, text, side);
       boxes.append(g);
       let edge = null;
-      if (id) edges.append(edge = TV.svg('path', {class: 'e', d: this.map.curve(m.parent[id], id)}));
+      if (id) edges.append(edge = svgNode('path', {class: 'e', d: this.map.curve(m.parent[id], id)}));
       this.nodes.set(id, {g, text, side, edge, width: b.w});
     }
     this.fans = [];
     for (const [parent, children] of m.children) {
       const thin = children.filter(id => !m.isBox(id));
       if (thin.length && m.isBox(parent)) {
-        const g = TV.svg('path', {class: 'fan', 'data-fan': parent, d: this.map.fan(parent, thin)});
-        fans.append(g); this.fans.push({g, layer: m.depth(parent)});
+        const g = svgNode('path', {class: 'fan', 'data-fan': parent, d: this.map.fan(parent, thin)});
+        fans.append(g); this.fans.push({g, layer: m.layer(thin[0])});
       }
     }
     this.world.append(fans, edges, boxes);
@@ -74,13 +70,13 @@ TV.Tree = class {
 
   frame(m, i) {
     const frame = m.frames[i], focus = new Set(frame.focus), all = frame.focus.length > m.place.size / 2;
-    const drafting = ['root', 'expand', 'select'].includes(frame.kind);
+    const drafting = FRAMES[frame.kind].stage === DRAFTING;
     // first what asks the browser for sizes, then what changes them: the other way round it lays out twice
     this.settle(m, i);
-    TV.put(this.svg, 'aria-label', `${this.view.t('tree')}, ${this.view.t('round')} ${m.index + 1}`);
+    put(this.svg, 'aria-label', `${this.view.say('tree')}, ${this.view.say('round')} ${m.index + 1}`);
     this.svg.classList.toggle('committed', frame.kind === 'commit');
     for (const [id, node] of this.nodes) {
-      const state = m.state(i, id), hidden = state === '.', look = hidden ? 'none' : state, lit = !all && focus.has(id);
+      const state = m.state(i, id), hidden = state === ABSENT, look = hidden ? 'none' : state, lit = !all && focus.has(id);
       const hit = frame.kind === 'verify' && m.wanted(id) ? ' hit' : '';
       const dress = `s-${look}${lit ? ' lit' : ''}`, line = `e s-${look}${lit && drafting ? ' lit' : ''}${hit}`;
       if (node.dress !== dress) {
@@ -89,20 +85,20 @@ TV.Tree = class {
       }
       if (node.edge && node.line !== line) { node.line = line; node.edge.setAttribute('class', line + (this.path.has(id) ? ' on' : '')); }
       if (hidden) continue;
-      const glyph = TV.GLYPH[state] ? TV.GLYPH[state] + ' ' : '';
+      const glyph = STATES[state].glyph ? STATES[state].glyph + ' ' : '';
       const side = this.side(m, frame, id), key = `${state}${glyph} ${side} ${this.view.state.lang}`;
       if (node.key !== key) {
         node.key = key;
-        node.g.setAttribute('aria-label', `${m.label(id)}, ${this.view.t('state')[state]}, ${side}`);
-        const room = Math.floor((node.width - TV.BOX.pad - 9 - TV.cells(side) * 6.4) / TV.BOX.cell);
-        TV.write(node.text, TV.clip(glyph + m.label(id), room));
-        TV.write(node.side, side);
+        node.g.setAttribute('aria-label', `${m.label(id)}, ${this.view.say(`state.${state}`)}, ${side}`);
+        const room = Math.floor((node.width - BOX.pad - 9 - cellsOf(side) * 6.4) / BOX.cell);
+        write(node.text, clip(glyph + m.label(id), room));
+        write(node.side, side);
       }
     }
     for (const fan of this.fans) {
       const there = frame.layer === null ? frame.kind !== 'root' : fan.layer <= frame.layer;
       const fresh = frame.kind === 'expand' && fan.layer === frame.layer;
-      TV.put(fan.g, 'class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
+      put(fan.g, 'class', `fan${there ? '' : ' absent'}${fresh ? ' fresh' : ''}${drafting ? '' : ' faint'}`);
     }
     const forward = this.before && this.before[0] === m && this.before[1] === i - 1;
     const now = performance.now(), hurried = now - this.stepped < 450;  // whoever leafs through wants no show
@@ -119,7 +115,7 @@ TV.Tree = class {
     if (frame.kind === 'expand' && [...this.nodes.keys()].filter(fresh).length > 24) return;  // many are quicker seen than moved
     for (const [id, node] of this.nodes) {
       const state = m.state(i, id);
-      if (state === '.' || !node.edge) continue;
+      if (state === ABSENT || !node.edge) continue;
       if (frame.kind === 'expand' && fresh(id)) {
         const from = this.at(m.parent[id]), to = this.at(id);
         node.g.animate([{transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)`, opacity: 0}, {transform: 'none', opacity: 1}], time);
@@ -134,16 +130,16 @@ TV.Tree = class {
 
   // What stands at the right of a box, by frame.
   side(m, frame, id) {
-    const unit = TV.UNIT[frame.kind], row = m.rowOf.get(id);
+    const unit = FRAMES[frame.kind].unit, row = m.rowOf.get(id);
     if (unit === 'choice') {  // the box's own token has the first right to the room
-      const room = (this.at(id).w - TV.BOX.pad - 9 - TV.BOX.cell * Math.min(8, TV.cells(m.label(id)))) / 6.4 - 1;
-      return row === undefined ? '' : '→' + TV.clip(m.choice(row), Math.max(3, Math.min(6, Math.floor(room))));
+      const room = (this.at(id).w - BOX.pad - 9 - BOX.cell * Math.min(8, cellsOf(m.label(id)))) / 6.4 - 1;
+      return row === undefined ? '' : '→' + clip(m.choice(row), Math.max(3, Math.min(6, Math.floor(room))));
     }
     if (id === 0 || id === m.bonus) return unit === 'row' && id === 0 ? '0' : '';
-    if (unit === 'score' || unit === 'p' && m.depth(id) - 1 !== frame.layer) return TV.num(m.score(id));
+    if (unit === 'score' || unit === 'p' && m.layer(id) !== frame.layer) return num(m.score(id));
     if (unit === 'row') return row === undefined ? '' : String(row);
-    if (unit === 'target') return row === undefined ? '' : TV.short(m.raw.target.token_prob[row]);
-    return TV.short(Math.exp(m.logProb(id)));
+    if (unit === 'target') return row === undefined ? '' : short(m.raw.target.token_prob[row]);
+    return short(Math.exp(m.logProb(id)));
   }
 
   // What focus() has put on a box and a step must not take off.
@@ -169,4 +165,6 @@ TV.Tree = class {
     this.path = path; this.marked = [focus, pin];
     this.fan.show(m, focus, pin);
   }
-};
+}
+
+Object.assign(Tree.prototype, zooming);

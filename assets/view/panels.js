@@ -1,59 +1,61 @@
 // The panel beside the tree: candidates by score, the mask, the rows, the paths, the draws, the cache.
 
-// The panel that a frame shows unless the person has chosen one.
-TV.PANEL_OF = {root: 'scores', expand: 'scores', select: 'scores', rerank: 'scores', flatten: 'mask', verify: 'mask',
-  accept: 'mask', commit: 'cache'};
+import {fill, hide, linkNodes, make, put, write} from './dom.js';
+import {FRAMES} from './frames.js';
+import {paintMask} from './mask.js';
+import {paintScores} from './paint.js';
+import {clip, num} from './text.js';
 
-TV.Panels = class {
+export class Panels {
   constructor(view) {
     this.view = view; this.body = view.ref.panel; this.caption = view.ref.caption; this.shown = null;
-    view.ref.tabs.addEventListener('click', event => {
+    this.view.on(view.ref.tabs, 'click', event => {
       const tab = event.target.closest('[data-panel]');
       if (tab) view.set({panel: tab.dataset.panel === view.state.panel ? null : tab.dataset.panel});
     });
-    this.canvas = TV.make('canvas', 'tv-canvas'); this.table = TV.make('div', 'tv-table');
+    this.canvas = make('canvas', 'tv-canvas'); this.table = make('div', 'tv-table');
     this.canvas.setAttribute('role', 'img');
     this.body.append(this.canvas, this.table);
     this.table.tabIndex = 0; this.table.setAttribute('role', 'region');
-    TV.link(view, this.table);
-    this.canvas.addEventListener('pointermove', event => this.point(event));
-    this.canvas.addEventListener('pointerdown', event => this.point(event));
-    this.canvas.addEventListener('pointerleave', () => { this.cell = null; view.hover(null); });
-    this.canvas.addEventListener('click', event => {
+    linkNodes(view, this.table);
+    this.view.on(this.canvas, 'pointermove', event => this.point(event));
+    this.view.on(this.canvas, 'pointerdown', event => this.point(event));
+    this.view.on(this.canvas, 'pointerleave', () => { this.cell = null; view.hover(null); });
+    this.view.on(this.canvas, 'click', event => {
       this.point(event);
       if (view.state.hover !== null) view.pin(view.state.hover);
     });
-    view.ref.tabs.addEventListener('keydown', event => this.turn(event));
-    new ResizeObserver(() => {
+    this.view.on(view.ref.tabs, 'keydown', event => this.turn(event));
+    this.view.sizes(this.body, () => {
       this.width = this.body.clientWidth;
       this.table.classList.toggle('tight', this.width < 350);
       if (!this.model) return;
       this.paint();
-      if (!this.table.hidden) { TV.fill(this.table, this[this.shown](this.model)); this.focus(this.model, this.focused); }  // as much of a token as there is room for
-    }).observe(this.body);
+      if (!this.table.hidden) { fill(this.table, this[this.shown](this.model)); this.focus(this.model, this.focused); }  // as much of a token as there is room for
+    });
   }
 
   get name() {
     const kind = this.view.frame.kind, sampled = this.model.raw.accept.draws.length > 0;
-    return this.view.state.panel ?? (kind === 'accept' && sampled ? 'draws' : TV.PANEL_OF[kind]);
+    return this.view.state.panel ?? (kind === 'accept' && sampled ? 'draws' : FRAMES[kind].panel);
   }
 
   frame(m) {
     this.model = m;
     const names = ['scores', 'mask', 'rows', 'paths', ...(m.raw.accept.draws.length ? ['draws'] : []), 'cache'];
-    const t = key => this.view.t(key), name = names.includes(this.name) ? this.name : 'mask';
-    TV.fill(this.view.ref.tabs, names.map(key => ['button', {role: 'tab', 'data-panel': key, 'aria-selected': key === name, tabindex: key === name ? 0 : -1,
+    const t = key => this.view.say(key), name = names.includes(this.name) ? this.name : 'mask';
+    fill(this.view.ref.tabs, names.map(key => ['button', {role: 'tab', 'data-panel': key, 'aria-selected': key === name, tabindex: key === name ? 0 : -1,
       class: `tab${key === name ? ' now' : ''}${key === this.view.state.panel ? ' held' : ''}`}, t(key)]));
-    TV.write(this.view.ref.paneltitle, t('panelTitle')[name]); TV.put(this.table, 'aria-label', t('panelTitle')[name]);
+    write(this.view.ref.paneltitle, t(`panelTitle.${name}`)); put(this.table, 'aria-label', t(`panelTitle.${name}`));
     const entered = this.view.frame.kind === 'flatten' && name === 'mask' && this.last !== `${m.index} flatten`;
     this.last = `${m.index} ${this.view.frame.kind}`;
     this.filled = Infinity; this.cell = null;
-    TV.hide(this.view.ref.paneltools, name !== 'mask');
+    hide(this.view.ref.paneltools, name !== 'mask');
     const painted = name === 'scores' || name === 'mask';
-    TV.hide(this.canvas, !painted); TV.hide(this.table, painted);
+    hide(this.canvas, !painted); hide(this.table, painted);
     if (painted) { if (entered && this.view.moves) this.fill(); }
     else {
-      TV.fill(this.table, this[name](m));
+      fill(this.table, this[name](m));
       const best = this.table.querySelector('.best');
       if (best || this.shown !== name) this.view.after('best', () => { this.table.scrollTop = best ? best.offsetTop - 70 : 0; });
     }
@@ -86,7 +88,7 @@ TV.Panels = class {
 
   focus(m, focus) {
     this.focused = focus;
-    TV.put(this.canvas, 'data-row', m.rowOf.get(focus) ?? '');
+    put(this.canvas, 'data-row', m.rowOf.get(focus) ?? '');
     this.repaint();
     if (this.table.hidden) return;
     const row = m.rowOf.get(focus);
@@ -99,14 +101,15 @@ TV.Panels = class {
   repaint() { this.view.after('panel', () => this.paint()); }
 
   paint() {
-    const m = this.model, t = key => this.view.t(key);
+    const m = this.model, {view} = this;
     if (!m || !this.shown) return;
     const c = m.raw.cache;
-    if (this.shown === 'scores') TV.paintScores(this, m);
-    else if (this.shown === 'mask') TV.paintMask(this, m);
-    else TV.write(this.caption, this.shown === 'cache'
-      ? t('cacheHint')(c.length_before, c.length_after, c.kept.length, m.raw.tree.candidate.length - c.kept.length)
-      : t(this.shown + 'Hint'));
+    if (this.shown === 'scores') paintScores(this, m);
+    else if (this.shown === 'mask') paintMask(this, m);
+    else write(this.caption, this.shown === 'cache'
+      ? view.say('cacheHint', {before: c.length_before, after: c.length_after, kept: c.kept.length,
+        dropped: m.raw.tree.candidate.length - c.kept.length})
+      : view.say(this.shown + 'Hint'));
   }
 
   point(event) {
@@ -127,16 +130,16 @@ TV.Panels = class {
   }
 
   grid(className, head, rows) {
-    return [['table', {class: className}, ['thead', {}, ['tr', {}, ...head.map(name => ['th', name === this.view.t('sees') ? {class: 'sr'} : {}, name])]],
+    return [['table', {class: className}, ['thead', {}, ['tr', {}, ...head.map(name => ['th', name === this.view.say('sees') ? {class: 'sr'} : {}, name])]],
       ['tbody', {}, ...rows]]];
   }
 
   rows(m) {
-    const t = m.raw.tree, w = key => this.view.t(key), cells = this.room(2, 160, 175);
+    const t = m.raw.tree, w = key => this.view.say(key), cells = this.room(2, 160, 175);
     return this.grid('rows', [w('row'), w('token'), w('candidate'), w('parent'), w('position'), w('says'), w('sees')],
       t.candidate.map((id, row) => {
-        const says = TV.clip(m.choice(row), Math.min(12, cells - 2)), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
-        return ['tr', {class: m.onPath.has(id) ? 'accepted' : '', 'data-node': id}, ...[[row, ''], [TV.clip(m.label(id), Math.min(14, cells)), 'tok'], [id || '–', ''],
+        const says = clip(m.choice(row), Math.min(12, cells - 2)), has = t.parent.some((p, i) => p === row && m.tokens[t.candidate[i]] === m.raw.target.argmax[row]);
+        return ['tr', {class: m.onPath.has(id) ? 'accepted' : '', 'data-node': id}, ...[[row, ''], [clip(m.label(id), Math.min(14, cells)), 'tok'], [id || '–', ''],
           [row ? t.parent[row] : '–', ''], [t.position_ids[row], ''], [(has ? '✓ ' : '') + says, has ? 'tok yes' : 'tok'],
           [t.mask.map((_, i) => i).filter(i => m.sees(row, i)).join(', '), 'sr']].map(([text, kind]) => ['td', {class: kind}, String(text)])];
       }));
@@ -155,20 +158,20 @@ TV.Panels = class {
   }
 
   draws(m) {
-    const w = key => this.view.t(key), tree = m.raw.tree;
+    const w = key => this.view.say(key), tree = m.raw.tree;
     const cells = Math.min(14, this.room(1, 221, 236));
     let parent = null, left = 1;
     return this.grid('draws', ['', w('token'), 'p', 'r', w('left'), ''], m.raw.accept.draws.map((test, i) => {
       if (tree.parent[test.node] !== parent) { parent = tree.parent[test.node]; left = 1; }
-      const id = tree.candidate[test.node], line = [[i + 1, ''], [TV.clip(m.label(id), cells), 'tok'], [TV.num(test.p, 3), ''], [TV.num(test.r, 3), ''],
-        [TV.num(left, 3), ''], [test.accepted ? '✓ ' + w('stays') : '✕ ' + w('falls'), 'verdict']];
+      const id = tree.candidate[test.node], line = [[i + 1, ''], [clip(m.label(id), cells), 'tok'], [num(test.p, 3), ''], [num(test.r, 3), ''],
+        [num(left, 3), ''], [test.accepted ? '✓ ' + w('stays') : '✕ ' + w('falls'), 'verdict']];
       left *= 1 - test.p;
       return ['tr', {class: test.accepted ? 'accepted' : 'refused', 'data-node': id}, ...line.map(([text, kind]) => ['td', {class: kind}, String(text)])];
     }));
   }
 
   cache(m) {
-    const c = m.raw.cache, kept = new Set(c.kept), w = key => this.view.t(key);
+    const c = m.raw.cache, kept = new Set(c.kept), w = key => this.view.say(key);
     const prefix = ['div', {class: 'prefix'}, `${w('cacheBefore')} ${c.length_before}`];
     const before = m.raw.tree.candidate.map((id, row) => ['div', {class: `cell ${kept.has(row) ? 'kept' : 'dropped'}`,
       title: `${w('row')} ${row}: ${m.label(id)}`, 'data-node': id}, kept.has(row) ? '✓' : '']);
@@ -176,4 +179,4 @@ TV.Panels = class {
     return [['div', {class: 'tv-cache'}, ['div', {class: 'strip'}, prefix, ...before], ['div', {class: 'arrow'}, '↓'],
       ['div', {class: 'strip after'}, prefix, ...after]]];
   }
-};
+}
