@@ -1,7 +1,7 @@
 // The words of a language: those of `assets/words/*.json`, section "view". A template's {names} are filled in; where there is
 // "x.one", it is what "x" says when n is 1.
 
-export const filled = (template, values) => template.replace(/\{(\w+)\}/g, (whole, name) => name in values ? String(values[name]) : whole);
+export const filled = (template, values) => template.replace(/\{(\w+)\}/g, (whole, name) => Object.hasOwn(values, name) ? String(values[name]) : whole);
 
 // words: {code: the section "view" of that language}. A word that a language lacks is said in English.
 export class Words {

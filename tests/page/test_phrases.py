@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from string import Formatter
 
 import pytest
 
@@ -13,7 +12,9 @@ from core.trace import TraceError
 from treeviz.page.blocks import Options, build_page
 from treeviz.page.choices import BOUNDS, Source, request_of
 from treeviz.page.gallery import HOME, recorded
-from treeviz.story.phrases import RECORDED, TEXT, phrase, refusal, said_by, say
+from treeviz.story.language import HOME as WORDS
+from treeviz.story.language import LANGUAGES, section
+from treeviz.story.phrases import phrase, refusal, said_by, say
 from treeviz.view import message
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,22 +22,44 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 SAME = {*BOUNDS, "top-p", ""}  # labels that are names of settings
 
 
-@pytest.mark.parametrize("key", TEXT)
-def test_both_languages_say_it_with_the_same_values(key):
-    english, chinese = TEXT[key]
-    assert CHINESE.search(chinese) and not CHINESE.search(english)
-    names = [{name for _, name, _, _ in Formatter().parse(text) if name} for text in (english, chinese)]
-    if key.startswith("loading."):  # the decoder's own notes are English, so the Chinese tells of the pair instead
+def flat(part, name=""):
+    """Every text of a file of words, by its place."""
+    if isinstance(part, dict):
+        return {place: text for key, value in part.items() for place, text in flat(value, f"{name}/{key}").items()}
+    if isinstance(part, list):
+        return {place: text for i, value in enumerate(part) for place, text in flat(value, f"{name}/{i}").items()}
+    return {name: part}
+
+
+FILES = {language: flat(json.loads((WORDS / f"{language}.json").read_text(encoding="utf-8"))) for language in LANGUAGES}
+TEXTS = {place for file in FILES.values() for place in file if not place.startswith("/page/run.")}  # those are English in the runs
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+@pytest.mark.parametrize("place", sorted(TEXTS))
+def test_every_language_says_it_with_the_same_values(place, language):
+    english, other = FILES["en"][place], FILES[language][place]
+    assert not CHINESE.search(english)
+    names = [{name.split(":")[0] for name in re.findall(r"\{([^{}]*)\}", text)} for text in (english, other)]
+    if place.startswith("/page/loading.") or place.endswith(".one"):  # the decoder's own notes are English; one has no number
+        return
+    if place.startswith(("/story/where.", "/story/verify.")):  # English says in a part of its own where the choices are
         return
     assert names[0] == names[1]
 
 
 def test_every_phrase_is_used():
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "treeviz").rglob("*.py") if path.name != "phrases.py")
-    for key in TEXT:
+    for key in section("page"):
         name = key.removesuffix(".one")
         part = name.removeprefix("chart.").removeprefix("preset.").removeprefix("policy.")  # put together where they are used
         assert name in BOUNDS or part in SHIPPED or f'"{name}"' in code or f'"{part}"' in code, key
+
+
+def test_no_other_file_speaks_chinese():
+    """What people read is in the files of words, so that a language is one file."""
+    sources = [*(ROOT / "treeviz").rglob("*.py"), *(ROOT / "assets" / "view").rglob("*.js"), ROOT / "app.py"]
+    assert [path.name for path in sources if CHINESE.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_one_is_said_as_one():
@@ -46,7 +69,7 @@ def test_one_is_said_as_one():
 
 
 def test_every_recorded_run_has_a_chinese_sentence():
-    assert set(RECORDED) == set(json.loads((HOME / "gallery.json").read_text(encoding="utf-8")))
+    assert {key.removeprefix("/page/run.") for key in FILES["zh"] if key.startswith("/page/run.")} == set(json.loads((HOME / "gallery.json").read_text(encoding="utf-8")))
     for run in recorded():
         assert CHINESE.search(run.said["zh"]) and not CHINESE.search(run.sentence)
     assert recorded("folder/mine.jsonl")[0].said == {"en": "Your file mine.jsonl", "zh": "你的文件 mine.jsonl"}

@@ -8,35 +8,44 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = sorted((ROOT / "assets").glob("view*.js"))
-HOST = ROOT / "assets" / "page-runs.js"
+VIEW = ROOT / "assets" / "view"
+SCRIPTS = sorted(VIEW.rglob("*.js"))
+STYLES = sorted(VIEW.rglob("*.css"))
+HOSTS = {"gradio.js": "fetch(new URL(`../../words/${code}.json`, import.meta.url))", "runs.js": "fetch(address"}  # who asks the server
 
 
 def test_templates_are_constant():
-    for name in ("view.html", "view.css", "message.css"):
-        text = (ROOT / "assets" / name).read_text()
-        assert not any(sign in text for sign in ("${", "{{", "\\", "`")), name
+    from treeviz.view import STYLES as named
+    assert sorted(f"{name}.css" for name in named) == [path.name for path in STYLES]
+    for path in (*STYLES, ROOT / "assets" / "message.css"):
+        assert not any(sign in path.read_text() for sign in ("${", "{{", "\\", "`")), path.name
 
 
-@pytest.mark.parametrize("path", [*SCRIPTS, HOST], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.name)
 def test_scripts_write_text_only_as_text(path):
     text = path.read_text()
-    if path == HOST:  # the one script that asks the server, and it asks for runs
-        assert text.count("fetch(") == 1 and "fetch(address" in text and "`${root}/treeviz/runs/" in text
-        text = text.replace("fetch(", "")
-    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch(",
-                 "XMLHttpRequest", "localStorage", "import("):
+    if path.name in HOSTS:
+        assert text.count("fetch(") == 1 and HOSTS[path.name] in text
+    if path.parent.name != "host" and path.name != "shell.js":  # which knows what is around the view
+        for word in ("fetch(", "XMLHttpRequest", "gradio", "globalThis"):
+            assert word not in text.partition("import ")[2], f"{path.name} uses {word}"
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "localStorage", "import("):
         assert word not in text, f"{path.name} uses {word}"
     assert set(re.findall(r"https?://[^'\"]+", text)) <= {"http://www.w3.org/2000/svg"}
 
 
-def test_every_script_is_loaded_and_every_word_is_in_both_languages():
-    from treeviz.view import SCRIPTS as loaded
-    assert sorted(loaded) == [path.name for path in SCRIPTS]
-    words = (ROOT / "assets" / "view-words.js").read_text()
-    english, chinese = words.split("\n  zh: {")
-    keys = [re.findall(r"(?<![\w'])(\w+): (?=['`{(\[]|\w+ =>)", part) for part in (english.split("en: {")[1], chinese)]
-    assert sorted(keys[0]) == sorted(keys[1])
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.name)
+def test_a_module_imports_only_what_is_beside_it(path):
+    """By relative paths, so that one file may carry them all; and nothing above it: the view knows no shell, the shell no host."""
+    rank = {"host": 3, "shell.js": 2, "keys.js": 2, "address.js": 2}
+    here = max(rank.get(path.name, 1), rank.get(path.parent.name, 1))
+    for names, place in re.findall(r"^import \{([^}]+)\} from '(.+?)';$", path.read_text(), re.M):
+        there = (path.parent / place).resolve()
+        assert place.startswith(".") and there in SCRIPTS, place
+        assert max(rank.get(there.name, 1), rank.get(there.parent.name, 1)) <= here, f"{path.name} imports {there.name}"
+        for name in names.split(","):
+            assert re.search(rf"^export (const|class) (\w+ = [\d.]+, )*{name.strip()}\b", there.read_text(), re.M), (place, name)
+    assert len(re.findall(r"^import ", path.read_text(), re.M)) == len(re.findall(r"^import \{[^}]+\} from '[^']+';$", path.read_text(), re.M))
 
 
 def test_the_view_takes_lines_and_gives_a_component():
@@ -81,7 +90,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_can_be_read_in_both_themes(theme):
-    css = (ROOT / "assets" / "view.css").read_text()
+    css = "".join((VIEW / "styles" / f"{name}.css").read_text() for name in ("base", "text", "tree", "panels"))
     colours = palette(css, ".tv {", ".tv.dark {")
     if theme == "dark":
         colours |= palette(css, ".tv.dark {", ".tv * {")

@@ -10,9 +10,10 @@ from core.trace import Trace
 from tests.trace_maker import make_trace
 from treeviz.story.frames import ABSENT, CODE, frames, pack, rejected_rows
 from treeviz.story.labels import number, show
+from treeviz.story.language import LANGUAGES
 from treeviz.story.layout import boxes, layout, to_networkx
 from treeviz.story.lines import PageLines, Pieces, page_lines, trace_of
-from treeviz.story.narrate import LANGUAGES, narrate, plain, round_gain
+from treeviz.story.narrate import narrate, plain, round_gain
 from treeviz.story.source import sources
 
 GRID = [dict(top_k=4, depth=3, total_tokens=16), dict(top_k=1, depth=4, total_tokens=5), dict(top_k=3, depth=0, total_tokens=2),

@@ -15,8 +15,9 @@ from core.cli.main import main
 from core.trace import Trace, TraceError
 from treeviz.page.gallery import lines_in
 from treeviz.story.frames import frames
+from treeviz.story.language import LANGUAGES
 from treeviz.story.lines import page_lines, trace_of
-from treeviz.story.narrate import LANGUAGES, narrate, plain, round_gain
+from treeviz.story.narrate import narrate, plain, round_gain
 
 HOME = Path(__file__).parent / "version1"
 FILES = sorted(path for path in HOME.iterdir() if path.name != "sentences.json.gz")

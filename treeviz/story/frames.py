@@ -14,16 +14,18 @@ from dataclasses import dataclass
 # One letter per state; a node that does not exist yet is ABSENT.
 ROOT, SCORED, EXPANDED, KEPT, PRUNED, ACCEPTED, REJECTED, BONUS, ABSENT = "Rsekpaxb."
 
+# By kind: the file and function of `core/` that does the step, and the lines of it to mark, where the pattern is found. What
+# comes after a dot is another way of doing the same. The browser's side of the table is `assets/view/frames.js`.
 CODE = {
-    "root": ("core/decoder.py", "rounds"),
-    "expand": ("core/tree.py", "expand"),
-    "select": ("core/tree.py", "select"),
-    "rerank": ("core/tree.py", "rerank"),
-    "flatten": ("core/tree.py", "flatten"),
-    "verify": ("core/model/target.py", "Target.verify"),
-    "accept": ("core/verify.py", "accept_greedy"),
-    "sample": ("core/verify.py", "accept_sampling"),
-    "commit": ("core/model/cache.py", "KVCache.keep"),
+    "root": ("core/decoder.py", "rounds", r"yield Started|root = accepted\.bonus|root, path = |fresh = torch\.cat"),
+    "expand": ("core/tree.py", "expand", r"topk|logsumexp|return"),
+    "select": ("core/tree.py", "select", r"return"),
+    "rerank": ("core/tree.py", "rerank", r"return"),
+    "flatten": ("core/tree.py", "flatten", r"row_of|mask\[|path\[|leaf\["),
+    "verify": ("core/model/target.py", "Target.verify", r"forward|position"),
+    "accept": ("core/verify.py", "accept_greedy", r"matches|length = |return"),
+    "accept.sample": ("core/verify.py", "accept_sampling", r"draws\.append|accepted|left -=|index_fill"),
+    "commit": ("core/model/cache.py", "KVCache.keep", r"=|copy|index"),
 }
 
 
@@ -31,7 +33,7 @@ CODE = {
 class Frame:
     """One step of a round.
 
-    kind    root | expand | select | rerank | flatten | verify | accept | commit
+    kind    what step it is: a key of CODE, but for what follows a dot
     layer   the layer of an expand or select frame, else None
     code    key of CODE: the function that does this step
     states  one letter per node: the root, every candidate in creation order, and last the bonus
@@ -82,7 +84,7 @@ def frames(round_) -> list[Frame]:
     for row in rejected_rows(r):
         state[r.tree.candidate[row]] = REJECTED
     state[bonus] = BONUS
-    frame("accept", [*path, bonus], code="accept" if r.accept.rule == "greedy" else "sample")
+    frame("accept", [*path, bonus], code="accept" if r.accept.rule == "greedy" else "accept.sample")
     frame("commit", [*path, bonus])
     return result
 

@@ -22,7 +22,8 @@ Part = str | tuple[str, int]
 def narrate(trace, r, frame: Frame, language: str = "en") -> list[Part]:
     """The sentence of a frame of round `r`. `trace` needs `token(id)` and `config`; a whole `Trace` has both."""
     say = _Teller(trace, r, language)
-    return getattr(say, frame.kind)(frame)
+    tell = getattr(say, frame.kind, None)
+    return tell(frame) if tell else say.usual(frame)
 
 
 def round_gain(r, language: str = "en") -> str:
@@ -72,6 +73,12 @@ class _Teller:
 
     def text(self, name: str, **values) -> list[Part]:
         return _fill(self.texts.get(f"{name}@{self.policy}", self.texts[name]), **values)
+
+    def usual(self, frame: Frame) -> list[Part]:
+        """Of a frame that needs no numbers but what every round has: its text is the one of its kind."""
+        r = self.r
+        return self.text(frame.kind, round=r.index + 1, root=self.token(0), bonus=self.token(self.bonus), rows=len(r.tree.parent),
+                         candidates=len(r.candidates.token), accepted=r.accept.length, focus=len(frame.focus))
 
     def token(self, node: int) -> tuple[str, int]:
         r = self.r

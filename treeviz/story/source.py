@@ -11,24 +11,10 @@ from .frames import CODE
 
 HOME = Path(__file__).resolve().parents[2]
 
-# The lines of the function that do the step; a line is marked where the pattern is found.
-MARKS = {
-    "root": r"yield Started|root = accepted\.bonus|fresh = torch\.cat",
-    "expand": r"topk|logsumexp|return",
-    "select": r"return",
-    "rerank": r"return",
-    "flatten": r"row_of|mask\[|path\[|leaf\[",
-    "verify": r"forward|position",
-    "accept": r"matches|length = |return",
-    "sample": r"draws\.append|accepted|left -=|index_fill",
-    "commit": r"=|copy|index",
-}
-
-
 @cache
 def sources() -> dict[str, dict]:
     """{code key: {file, function, first, lines, marks}}; a function that cannot be found is left out."""
-    found = {key: _function(file, name, MARKS[key]) for key, (file, name) in CODE.items()}
+    found = {key: _function(*where) for key, where in CODE.items()}
     return {key: source for key, source in found.items() if source}
 
 
