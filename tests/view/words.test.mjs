@@ -12,12 +12,12 @@ test('names are filled in, and what is no value stays as it stands', () => {
 
 test('one is said as one, in a group too', () => {
   const words = new Words({en: file('en'), zh: file('zh')}, 'en');
-  assert.equal(words.say('nodes', {n: 1}), '1 node');
-  assert.equal(words.say('nodes', {n: 2}), '2 nodes');
+  assert.equal(words.say('gainBeyond', {n: 1}), ' The output had its end before the last of them.');
+  assert.equal(words.say('gainBeyond', {n: 2}), ' The output had its end before the last 2.');
   assert.equal(words.say('scoreHint.soFar', {n: 1}), '1 candidate so far.');
   assert.equal(words.say('d.children', {n: 1}), 'its one candidate child');
   words.code = 'zh';
-  assert.equal(words.say('nodes', {n: 3}), '3 个节点');
+  assert.equal(words.say('d.children', {n: 3}), '它的 3 个候选孩子');
 });
 
 test('what a language lacks is said in English', () => {
