@@ -37,15 +37,31 @@ def places(value, path=()):
         yield from places(each, (*path, key))
 
 
+def old(document: dict) -> dict:
+    """The same run as version 1 would have spelled it."""
+    document["schema_version"] = 1
+    del document["config"]["policy"], document["pair"]["head"], document["check"]["tokens"], document["check"]["seconds"]
+    for name in ("mean_acceptance_length", "acceptance_rate_per_pos", "draft_acceptance_rate", "acceptance_histogram"):
+        del document["summary"][name]
+    for r in document["rounds"]:
+        del r["accept"]["rule"]
+        r["accept"]["tests"] = r["accept"].pop("draws")
+        for layer in r["layers"]:
+            del layer["passes"]
+    return document
+
+
 class Mutator:
     """Files that were traces. Of one seed always the same."""
 
     def __init__(self, seed: int):
         self.dice = random.Random(seed)
         self.texts = []
-        for settings in (dict(), dict(temperature=1.0), dict(top_k=1, depth=6, total_tokens=7), dict(top_k=6, depth=0, total_tokens=6),
+        for settings in (dict(), dict(temperature=1.0), dict(top_k=1, depth=6, total_tokens=7), dict(policy="plain"),
+                         dict(policy="chain", length=4), dict(top_k=6, depth=0, total_tokens=6),
                          dict(words=["é", b"\xf0\x9f", b"\x98\x80", "<|end|>", *[f" {i}" for i in range(12)]])):
             self.texts.append(json.dumps(make_trace(rounds=3, **settings).to_dict()))
+        self.texts.append(json.dumps(old(make_trace(rounds=3, temperature=1.0).to_dict())))
 
     def file(self) -> tuple[str, bytes]:
         """What was done, and the bytes."""

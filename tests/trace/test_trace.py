@@ -7,7 +7,7 @@ import json
 import pytest
 
 from core import DecodeConfig, Trace, TraceBuilder, TraceError, decode, fold, stream
-from core.trace.events import CacheCommitted, LayerDrafted, RoundStarted, RunFinished, RunStarted
+from core.trace.events import CacheCommitted, LayerDrafted, RootDecided, RoundStarted, RunFinished, RunStarted
 
 
 @pytest.fixture(scope="module", params=[0.0, 1.0], ids=["greedy", "sampled"])
@@ -89,6 +89,27 @@ def test_a_run_cancelled_in_its_last_round_keeps_nothing_after_the_end(golden_pa
         builder.cancel()
         kept = builder.trace.output.token_ids
         assert kept == whole[:end]
+
+
+@pytest.mark.parametrize("policy", [dict(top_k=4, depth=2, total_tokens=11), dict(policy="chain"), dict(policy="plain")],
+                         ids=["eagle2", "chain", "plain"])
+def test_lines_that_end_anywhere_hold_what_was_out_by_then(golden_pair, policy):
+    """After the header nothing, after a round all that it decided, but nothing beyond the settings' own end."""
+    text = decode(golden_pair, [1, 115, 57, 198], DecodeConfig(max_new_tokens=14, **policy)).output.token_ids
+    for ends in (dict(max_new_tokens=11), dict(stop_ids=(text[8],)), dict(max_new_tokens=1), dict(stop_ids=(text[0],))):
+        builder, out, told = TraceBuilder(), [], ""
+        for event in stream(golden_pair, [1, 115, 57, 198], DecodeConfig(**policy | ends)):
+            out += event.token_ids if isinstance(event, RootDecided | CacheCommitted) else []
+            if isinstance(event, RunFinished):
+                break
+            if line := builder.add(event):
+                told += line
+                cut = Trace.from_text(told)
+                assert cut.output.token_ids == (out if cut.rounds else []) and cut.output.finish_reason == "cancelled"
+                assert cut.summary.rounds == len(cut.rounds) and cut.summary.target_forwards == len(cut.rounds) + 1
+        builder.cancel()
+        end = ends.get("max_new_tokens") or text.index(ends["stop_ids"][0]) + 1
+        assert builder.trace.output.token_ids == out == text[:end], "in memory the first root is known before a round is"
 
 
 def leaves(value, path=()):
