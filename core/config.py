@@ -51,7 +51,7 @@ class DecodeConfig:
                  stop_ids: tuple[int, ...] = (), **knobs: int):
         given = {"max_new_tokens": max_new_tokens, "sample_top_k": sample_top_k, "seed": seed, "draft_vocab": draft_vocab}
         drafting = find(policy)
-        self._set(drafting=drafting, policy=drafting.name, knobs=drafting.settings(knobs),
+        self._set(drafting=drafting, policy=drafting.called, knobs=drafting.settings(knobs),
                   **{name: knob.read(name, given[name]) for name, knob in COMMON.items()},
                   temperature=_finite("temperature", temperature), top_p=_finite("top_p", top_p), stop_ids=_ids(stop_ids))
         if self.temperature < 0:

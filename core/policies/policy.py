@@ -87,6 +87,12 @@ class Policy:
     exact: bool | None = False  # does every round take all of its bounds? None: nobody knows
     knobs: Mapping[str, Knob] = {}
 
+    @property
+    def called(self) -> str:
+        """Its name in a trace. One that is nobody's by name says whose it is: module:name."""
+        ours = type(self).__module__ == f"{__package__}.{self.name}"
+        return self.name if ours or ":" in self.name else f"{type(self).__module__}:{self.name}"
+
     def settings(self, given: Mapping[str, object]) -> dict[str, int]:
         """All knobs, those that are not given at their defaults. Raises UserError for one that it does not have, or that is
         out of bounds, or that does not go with the others."""

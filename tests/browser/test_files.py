@@ -26,7 +26,7 @@ def test_a_wrong_file_gets_a_sentence_and_the_run_stays(visit, folder):
 def test_save_gives_the_trace_back(visit, folder):
     page = visit.open()
     with page.expect_download() as download:
-        page.evaluate("document.querySelector('.tv').treeviz.save()")
+        page.evaluate("document.querySelector('.tv').treeviz.shell.save()")
     path = folder / "saved.jsonl"
     download.value.save_as(path)
     assert Trace.load(path) == Trace.load(folder / "opening.json.gz")
@@ -39,7 +39,7 @@ def test_a_long_word_as_a_prompt_makes_no_long_file_name(visit, folder):
     page.set_input_files("input[type=file]", str(path))
     page.wait_for_function("document.querySelector('.tv').treeviz.data.rounds === 1")
     with page.expect_download() as download:
-        page.evaluate("document.querySelector('.tv').treeviz.save()")
+        page.evaluate("document.querySelector('.tv').treeviz.shell.save()")
     name = download.value.suggested_filename
     assert len(name) < 80 and name.endswith(".trace.jsonl") and set(name.split(".")[0]) <= set("\U00020000-w123")
 
@@ -47,7 +47,8 @@ def test_a_long_word_as_a_prompt_makes_no_long_file_name(visit, folder):
 def test_what_was_left_out_of_a_run_is_on_the_page(visit, folder):
     path, document = folder / "left-out.json", make_trace(rounds=1).to_dict()
     for more in ("", "; not applied: repetition_penalty 1.3 (generation config)"):
-        document["check"] = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding" + more}
+        document["check"] = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding" + more,
+                             "tokens": None, "seconds": None}
         document["prompt"]["text"] = f"opened{len(more)}"
         Trace.from_dict(document).save(path)
         page = visit.open()
@@ -123,7 +124,7 @@ def test_a_run_without_rounds_shows_its_token(visit, folder):
     page.click("[data-action=lang]")
     page.wait_for_selector(".tv-empty:has-text('就结束了文本')")
     with page.expect_download() as download:
-        page.evaluate("document.querySelector('.tv').treeviz.save()")
+        page.evaluate("document.querySelector('.tv').treeviz.shell.save()")
     download.value.save_as(folder / "again.jsonl")
     assert Trace.load(folder / "again.jsonl") == Trace.load(path)
 

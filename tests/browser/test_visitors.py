@@ -172,7 +172,8 @@ def test_the_form_keeps_its_parts_possible(visit):
     page.get_by_label("number input for top_k").fill("4")
     page.keyboard.press("Tab")
     page.wait_for_function(f"{most} === '100'")
-    page.wait_for_function("!document.querySelector('.tv-form input[type=radio]:checked')")  # no ready-made tree any more
+    page.wait_for_function("![...document.querySelectorAll('.tv-form input[type=radio]:checked')]"
+                           ".some(e => ['paper', 'cpu'].includes(e.value))")  # no ready-made tree any more
     page.get_by_label("the paper’s").click()
     page.wait_for_function(f"{most} === '510'")
     assert page.get_by_label("number input for total_tokens").input_value() == "59"
