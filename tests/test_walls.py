@@ -101,3 +101,16 @@ def test_the_picture_in_the_readme_is_that_of_the_imports():
         groups = [group.split(" & ") for group in line.strip().split(" --> ")]
         drawn |= {(a, b) for left, right in itertools.pairwise(groups) for a in left for b in right}
     assert drawn == rooms.reduced("core") | rooms.reduced("treeviz")
+
+
+def test_files_are_read_in_one_go():
+    """About 300 lines, tests and styles included; what a browser shows stays within 120 characters."""
+    ours = [path for top in ("core", "treeviz", "tests", "assets") for path in (ROOT / top).rglob("*")
+            if path.suffix in (".py", ".js", ".mjs", ".css")]
+    assert len(ours) > 150
+    assert {f"{path.relative_to(ROOT)}": length for path in [*ours, ROOT / "app.py"]
+            if (length := len(path.read_text(encoding="utf-8").splitlines())) > 305} == {}
+    for path in ours:
+        if path.suffix != ".py":
+            longest = max(path.read_text(encoding="utf-8").splitlines(), key=len)
+            assert len(longest) <= 120, f"{path.name}: {longest}"

@@ -17,7 +17,7 @@ from .story.language import LANGUAGES
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 SERVED = ("view", "words")  # of the assets, what a browser asks for
-STYLES = ("base", "text", "tree", "panels", "sentence", "room")  # in the order of the cascade
+STYLES = ("base", "text", "tree", "legend", "panels", "details", "sentence", "room")  # in the order of the cascade
 MODULES = tuple(sorted(f"{path.relative_to(ASSETS)}" for path in (ASSETS / "view").rglob("*.js")))
 OURS = "/treeviz/assets"  # where our own page serves them
 BETWEEN = "\x1f"  # the languages of a message

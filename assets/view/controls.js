@@ -13,25 +13,41 @@ export const button = (name, text, action, className = '') => {
   return made;
 };
 
-export const label = (made, text) => { made.title = text; made.setAttribute('aria-label', text); };
+export const label = (made, text) => {
+  made.title = text;
+  made.setAttribute('aria-label', text);
+};
 
 export const controls = {
   controls() {
-    const step = by => { this.set({playing: false}); this.step(by); };
+    const step = by => {
+      this.set({playing: false});
+      this.step(by);
+    };
     const speed = () => this.set({speed: SPEEDS[(SPEEDS.indexOf(this.state.speed) + 1) % SPEEDS.length]});
     const own = (box, ...made) => {
       box.append(...made);
       for (const each of made) this.buttons[each.dataset.action] = each;
     };
     this.buttons = {};
-    own(this.ref.control, button('previous', '⟨', () => step(-1)),
-      button('play', '▶', () => this.set({playing: !this.state.playing})), button('next', '⟩', () => step(1)),
-      button('speed', '1×', speed, 'small'));
-    own(this.ref.treetools, button('direction', '⤵', () => this.set({down: !this.state.down})),
-      button('zoomOut', '−', () => this.tree.scale(1 / 1.3)), button('zoomIn', '+', () => this.tree.scale(1.3)),
-      button('fit', '⤢', () => this.tree.fit(!this.tree.whole)));
-    own(this.ref.paneltools,
-      button('order', '', () => this.set({order: this.state.order === 'tree' ? 'row' : 'tree'}), 'small'));
+    own(
+      this.ref.control,
+      button('previous', '⟨', () => step(-1)),
+      button('play', '▶', () => this.set({playing: !this.state.playing})),
+      button('next', '⟩', () => step(1)),
+      button('speed', '1×', speed, 'small'),
+    );
+    own(
+      this.ref.treetools,
+      button('direction', '⤵', () => this.set({down: !this.state.down})),
+      button('zoomOut', '−', () => this.tree.scale(1 / 1.3)),
+      button('zoomIn', '+', () => this.tree.scale(1.3)),
+      button('fit', '⤢', () => this.tree.fit(!this.tree.whole)),
+    );
+    own(
+      this.ref.paneltools,
+      button('order', '', () => this.set({order: this.state.order === 'tree' ? 'row' : 'tree'}), 'small'),
+    );
     this.drawControls();
   },
 
@@ -54,26 +70,37 @@ export const controls = {
     this.drawControls();
     const {header, footer} = this.data;
     this.ref.run.replaceChildren();
-    if (!header) { this.ref.pills.replaceChildren(); return; }
-    const c = header.config, prompt = header.page.title || header.prompt.text;
+    if (!header) {
+      this.ref.pills.replaceChildren();
+      return;
+    }
+    const c = header.config,
+      prompt = header.page.title || header.prompt.text;
     const how = c.temperature > 1e-5 ? `${this.say('temperature')} ${c.temperature}` : this.say('greedy');
-    this.ref.run.append(make('bdi', 'name', clip(prompt.replace(/\s+/g, ' ').trim(), 64)),
-      ` · ${header.pair.name} · ${how} · ${header.page.policy}`);
-    this.ref.pills.replaceChildren(...this.pills(footer).map(([text, title, kind = '']) => {
-      const made = make('span', `pill ${kind}`, text);
-      made.title = title;
-      return made;
-    }));
+    this.ref.run.append(
+      make('bdi', 'name', clip(prompt.replace(/\s+/g, ' ').trim(), 64)),
+      ` · ${header.pair.name} · ${how} · ${header.page.policy}`,
+    );
+    this.ref.pills.replaceChildren(
+      ...this.pills(footer).map(([text, title, kind = '']) => {
+        const made = make('span', `pill ${kind}`, text);
+        made.title = title;
+        return made;
+      }),
+    );
   },
 
   pills(footer) {
-    const pills = [], {rounds} = this.data;
+    const pills = [],
+      {rounds} = this.data;
     if (!footer) pills.push([this.say('running'), '', 'busy']);
     else {
       const {check, output, summary} = footer;
       if (check.lossless) pills.push([this.say('lossless'), check.note || this.say('losslessHelp'), 'good']);
-      else if (check.lossless === false) pills.push([this.say('lossy'), check.note || this.say('losslessHelp'), 'bad']);
-      else if (check.note !== this.words.words.en.unchecked) pills.push([this.say('unchecked'), check.note]);  // it says more
+      else if (check.lossless === false)
+        pills.push([this.say('lossy'), check.note || this.say('losslessHelp'), 'bad']);
+      // it says more than that
+      else if (check.note !== this.words.words.en.unchecked) pills.push([this.say('unchecked'), check.note]);
       if (output.finish_reason === 'cancelled') pills.push([this.say('cancelled'), '']);
       if (rounds) pills.push([`${this.say('tau')} ${summary.tau.toFixed(2)}`, this.say('tauHelp')]);
     }
@@ -84,16 +111,18 @@ export const controls = {
   legend() {
     if (this.legendLang === this.state.lang) return;
     this.legendLang = this.state.lang;
-    this.ref.legend.replaceChildren(...Object.entries(STATES).map(([letter, {glyph}]) => {
-      const item = make('span', '');
-      item.append(make('i', `swatch s-${letter}`, glyph), this.say(`state.${letter}`));
-      return item;
-    }));
+    this.ref.legend.replaceChildren(
+      ...Object.entries(STATES).map(([letter, {glyph}]) => {
+        const item = make('span', '');
+        item.append(make('i', `swatch s-${letter}`, glyph), this.say(`state.${letter}`));
+        return item;
+      }),
+    );
   },
 
   // What one is looking at when the page opens, and how to go on; gone with the first step.
   intro() {
     if (this.ref.intro.hidden) return;
-    this.ref.intro.replaceChildren(...this.t('intro').map((text, i) => i % 2 ? make('kbd', '', text) : text));
+    this.ref.intro.replaceChildren(...this.t('intro').map((text, i) => (i % 2 ? make('kbd', '', text) : text)));
   },
 };

@@ -15,17 +15,23 @@ export const svgNode = (tag, attributes, text) => {
   return node;
 };
 
-export const put = (node, name, value) => { if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value); };
+export const put = (node, name, value) => {
+  if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+};
 
 export const write = (node, text) => {
   const only = node.firstChild;
-  if (only?.nodeType === 3 && !only.nextSibling) { if (only.data !== text) only.data = text; }
-  else if (node.textContent !== text) node.textContent = text;
+  if (only?.nodeType === 3 && !only.nextSibling) {
+    if (only.data !== text) only.data = text;
+  } else if (node.textContent !== text) node.textContent = text;
 };
 
-export const hide = (node, on) => { if (node.hidden !== on) node.hidden = on; };
+export const hide = (node, on) => {
+  if (node.hidden !== on) node.hidden = on;
+};
 
-// Has `box` hold `parts`: each a text, or [tag, attributes, ...parts]; with KEEP for parts an element keeps what it has.
+// Has `box` hold `parts`: each a text, or [tag, attributes, ...parts]; with KEEP for parts an element keeps what it
+// has.
 export const KEEP = null;
 export const fill = (box, parts) => {
   let at = box.firstChild;
@@ -33,10 +39,18 @@ export const fill = (box, parts) => {
     const node = typeof part === 'string' ? fillText(box, at, part) : fillElement(box, at, part);
     at = node.nextSibling;
   }
-  while (at) { const next = at.nextSibling; at.remove(); at = next; }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
 };
 
-export const take = (box, at, fresh) => { if (at) at.replaceWith(fresh); else box.append(fresh); return fresh; };
+export const take = (box, at, fresh) => {
+  if (at) at.replaceWith(fresh);
+  else box.append(fresh);
+  return fresh;
+};
 
 export const fillText = (box, at, text) => {
   if (at?.nodeType !== 3) return take(box, at, document.createTextNode(text));
@@ -61,5 +75,7 @@ export const linkNodes = (view, box) => {
     if (event.pointerType !== 'touch') view.hover(of(event) === undefined ? null : Number(of(event)));
   });
   view.on(box, 'pointerleave', () => view.hover(null));
-  view.on(box, 'click', event => { if (of(event) !== undefined) view.pin(Number(of(event))); });
+  view.on(box, 'click', event => {
+    if (of(event) !== undefined) view.pin(Number(of(event)));
+  });
 };

@@ -1,8 +1,12 @@
-// The two tables of the walkthrough: what a frame of each kind shows, and how a node in each state is marked. The other side has
-// the same kinds and letters (`treeviz/story/frames.py`); a test compares them.
+// The two tables of the walkthrough: what a frame of each kind shows, and how a node in each state is marked. The
+// other side has the same kinds and letters (`treeviz/story/frames.py`); a test compares them.
 
 // How far a round is: what is known of it grows from one to the next.
-export const DRAFTING = 0, RANKED = 1, ROWS = 2, VERIFIED = 3, DECIDED = 4;
+export const DRAFTING = 0,
+  RANKED = 1,
+  ROWS = 2,
+  VERIFIED = 3,
+  DECIDED = 4;
 
 // unit: what the number in a box is (words: `unit`); panel: the one that is shown unless the person has chosen another.
 export const FRAMES = {
@@ -19,5 +23,12 @@ export const FRAMES = {
 // By letter, in the order of the legend; ABSENT is a node that does not exist yet.
 export const ABSENT = '.';
 export const STATES = {
-  R: {glyph: ''}, s: {glyph: ''}, e: {glyph: '▸'}, k: {glyph: ''}, p: {glyph: ''}, a: {glyph: '✓'}, x: {glyph: '✕'}, b: {glyph: '+'},
+  R: {glyph: ''},
+  s: {glyph: ''},
+  e: {glyph: '▸'},
+  k: {glyph: ''},
+  p: {glyph: ''},
+  a: {glyph: '✓'},
+  x: {glyph: '✕'},
+  b: {glyph: '+'},
 };

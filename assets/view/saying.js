@@ -5,15 +5,24 @@ import {quote} from './text.js';
 
 export class Saying {
   constructor(view) {
-    this.view = view; this.box = view.ref.say; this.code = view.ref.code; this.listings = new Map();
+    this.view = view;
+    this.box = view.ref.say;
+    this.code = view.ref.code;
+    this.listings = new Map();
     linkNodes(view, this.box);
   }
 
   frame(m, i) {
     const frame = m.frames[i];
     const parts = frame.say[this.view.state.lang];
-    fill(this.box, parts.map(part => typeof part === 'string' ? part
-      : ['b', {class: `tok link s-${m.state(i, part[1])}`, 'data-node': part[1]}, quote(part[0])]));
+    fill(
+      this.box,
+      parts.map(part =>
+        typeof part === 'string'
+          ? part
+          : ['b', {class: `tok link s-${m.state(i, part[1])}`, 'data-node': part[1]}, quote(part[0])],
+      ),
+    );
     this.length = parts.reduce((n, part) => n + (typeof part === 'string' ? part : part[0] + '  ').length, 0);
     this.size();
     const source = this.view.data.header.page.source[frame.code];
@@ -28,26 +37,34 @@ export class Saying {
 
   // A long sentence is written smaller; when presenting, where all is large, sooner.
   size() {
-    const {lang, present} = this.view.state, most = (lang === 'zh' ? 130 : 235) - (present ? 30 : 0);
+    const {lang, present} = this.view.state,
+      most = (lang === 'zh' ? 130 : 235) - (present ? 30 : 0);
     this.view.ref.saycard.classList.toggle('long', this.length > most);
   }
 
   focus(focus) {
-    for (const token of this.box.querySelectorAll('[data-node]')) token.classList.toggle('me', Number(token.dataset.node) === focus);
+    for (const token of this.box.querySelectorAll('[data-node]'))
+      token.classList.toggle('me', Number(token.dataset.node) === focus);
   }
 
   // Each is made once, scrolled to its marked lines, and stays: to hide one and show another is all that a step does.
   listing(source) {
-    const box = make('div', 'listing'), marks = new Set(source.marks);
+    const box = make('div', 'listing'),
+      marks = new Set(source.marks);
     box.tabIndex = 0;
-    box.append(...source.lines.map((text, n) => {
-      const line = make('div', `line${marks.has(n) ? ' mark' : ''}`);
-      line.append(make('i', '', String(source.first + n)), make('code', '', text || ' '));
-      return line;
-    }));
+    box.append(
+      ...source.lines.map((text, n) => {
+        const line = make('div', `line${marks.has(n) ? ' mark' : ''}`);
+        line.append(make('i', '', String(source.first + n)), make('code', '', text || ' '));
+        return line;
+      }),
+    );
     this.code.append(box);
     const first = box.children[source.marks[0] || 0];
-    if (first && source.lines.length > 6) this.view.after('source', () => { box.scrollTop = (first.previousSibling ?? first).offsetTop; });
+    if (first && source.lines.length > 6)
+      this.view.after('source', () => {
+        box.scrollTop = (first.previousSibling ?? first).offsetTop;
+      });
     return box;
   }
 }

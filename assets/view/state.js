@@ -2,8 +2,19 @@
 
 import {ABSENT} from './frames.js';
 
-export const START = {round: 0, frame: 0, pin: null, hover: null, panel: null, order: 'row', lang: 'en', playing: false, speed: 1,
-  down: false, present: false};
+export const START = {
+  round: 0,
+  frame: 0,
+  pin: null,
+  hover: null,
+  panel: null,
+  order: 'row',
+  lang: 'en',
+  playing: false,
+  speed: 1,
+  down: false,
+  present: false,
+};
 
 // What a link holds.
 export const KEPT = ['round', 'frame', 'pin', 'panel', 'order', 'lang', 'down', 'present'];
@@ -25,7 +36,12 @@ export const changed = (old, changes, round) => {
 // {round, frame} a step before or behind, across rounds; null at either end. frames(i): how many round i has.
 export const stepped = ({round, frame}, by, rounds, frames) => {
   frame += by;
-  if (frame < 0 && round > 0) { round--; frame = frames(round) - 1; }
-  else if (frame >= frames(round) && round < rounds - 1) { round++; frame = 0; }
+  if (frame < 0 && round > 0) {
+    round--;
+    frame = frames(round) - 1;
+  } else if (frame >= frames(round) && round < rounds - 1) {
+    round++;
+    frame = 0;
+  }
   return frame < 0 || frame >= frames(round) ? null : {round, frame};
 };

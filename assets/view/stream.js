@@ -4,10 +4,20 @@ import {make} from './dom.js';
 
 export class Stream {
   constructor(view) {
-    this.view = view; this.box = view.ref.stream; this.spans = []; this.found = new Map(); this.last = []; this.open = false;
+    this.view = view;
+    this.box = view.ref.stream;
+    this.spans = [];
+    this.found = new Map();
+    this.last = [];
+    this.open = false;
     this.view.on(this.box, 'click', event => {
       const piece = event.target.closest('[data-round]');
-      if (event.target.closest('.more')) { this.open = !this.open; this.run(); this.round(); return; }
+      if (event.target.closest('.more')) {
+        this.open = !this.open;
+        this.run();
+        this.round();
+        return;
+      }
       if (piece) view.jump(Number(piece.dataset.round), Number(piece.dataset.piece));
     });
     this.view.on(this.box, 'pointerover', event => {
@@ -28,7 +38,14 @@ export class Stream {
 
   run(more) {
     const {data} = this.view;
-    if (!more) { this.box.replaceChildren(); this.spans = []; this.found = new Map(); this.last = []; this.done = 0; this.prompt(data.header); }
+    if (!more) {
+      this.box.replaceChildren();
+      this.spans = [];
+      this.found = new Map();
+      this.last = [];
+      this.done = 0;
+      this.prompt(data.header);
+    }
     for (; this.done < data.rounds; this.done++) this.add(this.done, data.lines[this.done]);
     if (data.footer && !data.rounds && !this.spans.length) this.alone(data.footer);
     this.cut(data.footer);
@@ -48,12 +65,17 @@ export class Stream {
 
   prompt(header) {
     if (!header) return;
-    const pieces = header.page.prompt, length = pieces.reduce((n, [text]) => n + text.length, 0), long = length > 120;
+    const pieces = header.page.prompt,
+      length = pieces.reduce((n, [text]) => n + text.length, 0),
+      long = length > 120;
     const span = make('span', 'prompt');
     let skip = long && !this.open ? length - 80 : 0;
     if (skip) span.append('… ');
     for (const [text, special] of pieces) {
-      if (skip > 0 && ((skip -= text.length) > 0 || !special && !/^\s/.test(text))) { skip = Math.max(skip, 1); continue; }
+      if (skip > 0 && ((skip -= text.length) > 0 || (!special && !/^\s/.test(text)))) {
+        skip = Math.max(skip, 1);
+        continue;
+      }
       const part = make('bdi', special ? 'special' : '');
       Stream.write(part, text, true);
       span.append(part);
@@ -63,31 +85,41 @@ export class Stream {
   }
 
   add(index, line) {
-    const pieces = line.page.pieces, last = pieces.length - 1;
+    const pieces = line.page.pieces,
+      last = pieces.length - 1;
     const group = make('span', 'round');
     group.dataset.round = index;
     if (index) this.box.append(make('span', 'seam'));
-    this.box.append(document.createElement('wbr'));  // a line breaks before the group: inside, its outline would go around nothing
+    // a line breaks before the group: inside, its outline would go around nothing
+    this.box.append(document.createElement('wbr'));
     pieces.forEach(([id, text], i) => {
-      const first = id === 0, own = first || i === last;
+      const first = id === 0,
+        own = first || i === last;
       const span = make('span', `piece ${own ? 'own' : 'drafted'}`);
-      span.dataset.round = index; span.dataset.piece = id;
+      span.dataset.round = index;
+      span.dataset.piece = id;
       span.dataset.token = this.token(line.round, id);
       this.tell(span, own ? 'bonusOf' : 'draftedOf');
       Stream.write(span, text);
-      if (!span.textContent) span.append(make('small', 'part', this.view.data.label(span.dataset.token)));  // a piece of a character
-      if (/^ \S{1,30}$/.test(text)) {  // a line breaks before a token's space, not between the space and its word
+      // a piece of a character
+      if (!span.textContent) span.append(make('small', 'part', this.view.data.label(span.dataset.token)));
+      if (/^ \S{1,30}$/.test(text)) {
+        // a line breaks before a token's space, not between the space and its word
         span.classList.add('unbroken');
         if (i) group.append(document.createElement('wbr'));
       }
       group.append(span);
-      this.spans.push(span); this.found.set(`${index} ${id}`, span); this.last[index] = span;
+      this.spans.push(span);
+      this.found.set(`${index} ${id}`, span);
+      this.last[index] = span;
     });
     this.box.append(group);
   }
 
   // What hovering says: equal texts may be other tokens.
-  tell(span, what) { span.title = `${this.view.say(what)} (id ${span.dataset.token})`; }
+  tell(span, what) {
+    span.title = `${this.view.say(what)} (id ${span.dataset.token})`;
+  }
 
   token(round, id) {
     const {token} = round.candidates;
@@ -106,23 +138,35 @@ export class Stream {
 
   round() {
     const now = this.view.state.round;
-    for (const each of this.box.querySelectorAll('.round')) each.classList.toggle('now', Number(each.dataset.round) === now);
+    for (const each of this.box.querySelectorAll('.round'))
+      each.classList.toggle('now', Number(each.dataset.round) === now);
     const group = this.box.querySelector('.round.now');
-    if (group) {  // scrolls the stream alone, never the page, and no further than the round is seen, or its beginning
-      const edge = 7, top = group.offsetTop - edge, low = top + group.offsetHeight + 2 * edge, {scrollTop, clientHeight} = this.box;
+    if (group) {
+      // scrolls the stream alone, never the page, and no further than the round is seen, or its beginning
+      const edge = 7,
+        top = group.offsetTop - edge,
+        low = top + group.offsetHeight + 2 * edge,
+        {scrollTop, clientHeight} = this.box;
       const at = Math.min(top, Math.max(scrollTop, low - clientHeight));
       if (at !== scrollTop) this.box.scrollTop = at;
     }
-    const m = this.view.model, beyond = group ? group.querySelectorAll('.beyond').length : 0;
-    this.view.ref.gain.textContent = m ? m.page.gain[this.view.state.lang] + (beyond ? this.view.say('gainBeyond', {n: beyond}) : '') : '';
+    const m = this.view.model,
+      beyond = group ? group.querySelectorAll('.beyond').length : 0;
+    this.view.ref.gain.textContent = m
+      ? m.page.gain[this.view.state.lang] + (beyond ? this.view.say('gainBeyond', {n: beyond}) : '')
+      : '';
   }
 
   focus(m, focus) {
     for (const span of this.lit || []) span.classList.remove('me');
     this.lit = [];
     if (focus === null) return;
-    const own = this.found.get(`${m.index} ${focus}`), before = focus === 0 && this.last[m.index - 1];  // a root is the bonus before it
-    for (const span of [own, before]) if (span) { span.classList.add('me'); this.lit.push(span); }
+    const own = this.found.get(`${m.index} ${focus}`),
+      before = focus === 0 && this.last[m.index - 1]; // a root is the bonus before it
+    for (const span of [own, before])
+      if (span) {
+        span.classList.add('me');
+        this.lit.push(span);
+      }
   }
 }
-

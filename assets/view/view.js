@@ -1,7 +1,7 @@
 // The view of a trace: one state, and the parts that draw it. Focus is what is hovered, else what is pinned.
 //
-// A component: it owns its element, and nothing else of the page. No key, no address, no switch of language or theme, no host;
-// those are the shell's (`shell.js`). Several may stand in one page.
+// A component: it owns its element, and nothing else of the page. No key, no address, no switch of language or theme,
+// no host; those are the shell's (`shell.js`). Several may stand in one page.
 
 import {controls} from './controls.js';
 import {Data} from './data.js';
@@ -11,10 +11,11 @@ import {ABSENT, FRAMES} from './frames.js';
 import {MARKUP} from './markup.js';
 import {Panels} from './panels.js';
 import {Saying} from './saying.js';
-import {START, changed, stepped} from './state.js';
+import {START, changed} from './state.js';
 import {Stream} from './stream.js';
 import {Timeline} from './timeline.js';
 import {Tree} from './tree.js';
+import {walking} from './walk.js';
 import {Words} from './words.js';
 
 // view(container, trace, {words, state, changed, arrive}) -> View
@@ -31,8 +32,10 @@ export const view = (container, trace, options) => {
 
 export class View {
   constructor(container, {words, state = {}, changed = () => {}, arrive = () => false}) {
-    this.gone = new AbortController(); this.observers = [];  // what ends with the view
-    this.heard = changed; this.arrive = arrive;
+    this.gone = new AbortController();
+    this.observers = []; // what ends with the view
+    this.heard = changed;
+    this.arrive = arrive;
     fill(container, MARKUP);
     this.ref = {};
     for (const node of container.querySelectorAll('[data-ref]')) this.ref[node.dataset.ref] = node;
@@ -42,13 +45,20 @@ export class View {
     this.words = new Words(words, this.state.lang);
     this.showPresent();
     this.calm = matchMedia('(prefers-reduced-motion: reduce)');
-    this.tree = new Tree(this); this.stream = new Stream(this); this.timeline = new Timeline(this);
-    this.panels = new Panels(this); this.details = new Details(this); this.saying = new Saying(this);
-    this.controls(); this.watchFocus();
+    this.tree = new Tree(this);
+    this.stream = new Stream(this);
+    this.timeline = new Timeline(this);
+    this.panels = new Panels(this);
+    this.details = new Details(this);
+    this.saying = new Saying(this);
+    this.controls();
+    this.watchFocus();
   }
 
   // Everything that the view listens to goes through these two, so that nothing is left behind.
-  on(target, type, heard, options = {}) { target.addEventListener(type, heard, {...options, signal: this.gone.signal}); }
+  on(target, type, heard, options = {}) {
+    target.addEventListener(type, heard, {...options, signal: this.gone.signal});
+  }
   sizes(target, told) {
     const observer = new ResizeObserver(told);
     observer.observe(target);
@@ -58,33 +68,52 @@ export class View {
   destroy() {
     this.gone.abort();
     for (const observer of this.observers) observer.disconnect();
-    clearTimeout(this.playing); cancelAnimationFrame(this.painting);
-    this.waiting = null; this.state.playing = false;
+    clearTimeout(this.playing);
+    cancelAnimationFrame(this.painting);
+    this.waiting = null;
+    this.state.playing = false;
     this.ref.root.remove();
   }
 
-  t(key) { return this.words.of(key); }
-  say(key, values) { return this.words.say(key, values); }
-  get moves() { return !this.calm.matches; }
-  get model() { return this.data.rounds ? this.data.round(Math.min(this.state.round, this.data.rounds - 1)) : null; }
-  get frame() { return this.model?.frames[this.state.frame]; }
+  t(key) {
+    return this.words.of(key);
+  }
+  say(key, values) {
+    return this.words.say(key, values);
+  }
+  get moves() {
+    return !this.calm.matches;
+  }
+  get model() {
+    return this.data.rounds ? this.data.round(Math.min(this.state.round, this.data.rounds - 1)) : null;
+  }
+  get frame() {
+    return this.model?.frames[this.state.frame];
+  }
 
   // Did the keyboard bring the focus to where it is? Asked as it comes: later, any key makes it :focus-visible.
   watchFocus() {
-    this.on(this.ref.root, 'focusin', event => { this.reached = event.target.matches(':focus-visible'); });
-    this.on(this.ref.root, 'pointerdown', () => { this.reached = false; });
+    this.on(this.ref.root, 'focusin', event => {
+      this.reached = event.target.matches(':focus-visible');
+    });
+    this.on(this.ref.root, 'pointerdown', () => {
+      this.reached = false;
+    });
   }
 
   // -- data in ---------------------------------------------------------------------------------------------------
 
   // `live`: what is not there yet is not decoded yet; else it has only not come yet.
   read(text, live = true) {
-    const before = this.data.rounds, following = live && before > 0 && this.following(), what = this.data.read(text);
+    const before = this.data.rounds,
+      following = live && before > 0 && this.following(),
+      what = this.data.read(text);
     if (what === 'same') return;
     const s = this.state;
     if (what === 'new') {
       Object.assign(s, {round: 0, frame: 0, pin: null, hover: null, playing: false});
-      this.tree.touched = false; this.opened = false;
+      this.tree.touched = false;
+      this.opened = false;
     }
     live &&= !this.data.footer;
     if (this.data.rounds && !this.opened) {
@@ -94,14 +123,16 @@ export class View {
       Object.assign(s, {round: this.data.rounds - 1, pin: null});
       s.frame = this.frameOf('accept');
     }
-    this.stream.run(what === 'more'); this.timeline.run(what === 'more');
+    this.stream.run(what === 'more');
+    this.timeline.run(what === 'more');
     this.draw('round');
     if (what === 'new' && before) this.heard(s, {});
   }
 
   // Where a run opens by itself: at the first round that has something to show.
   open(live) {
-    const s = this.state, telling = this.data.lines.findIndex(line => line.round.accept.length > 1);
+    const s = this.state,
+      telling = this.data.lines.findIndex(line => line.round.accept.length > 1);
     s.round = live ? 0 : Math.max(0, telling);
     s.frame = this.frameOf('accept');
     this.ref.intro.hidden = live || this.greeted;
@@ -110,20 +141,37 @@ export class View {
 
   // To a place from elsewhere, as far as there is one.
   place({round, frame, pin}) {
-    const s = this.state, last = this.data.rounds - 1;
+    const s = this.state,
+      last = this.data.rounds - 1;
     s.round = Math.min(Math.max(round, 0), last);
     s.frame = Math.min(Math.max(frame, 0), this.model.frames.length - 1);
     s.pin = pin !== null && pin <= this.model.bonus && this.model.state(s.frame, pin) !== ABSENT ? pin : null;
     this.ref.intro.hidden = true;
   }
 
-  frameOf(kind) { return Math.max(0, this.model.frames.findIndex(frame => frame.kind === kind)); }
-  following() { return this.state.round === this.data.rounds - 1 && ['accept', 'commit'].includes(this.frame.kind) && this.state.pin === null; }
+  frameOf(kind) {
+    return Math.max(
+      0,
+      this.model.frames.findIndex(frame => frame.kind === kind),
+    );
+  }
+  following() {
+    return (
+      this.state.round === this.data.rounds - 1 &&
+      ['accept', 'commit'].includes(this.frame.kind) &&
+      this.state.pin === null
+    );
+  }
 
   // -- state -----------------------------------------------------------------------------------------------------
 
   set(changes) {
-    const old = this.state, s = this.state = changed(old, changes, this.model && (round => this.data.round(Math.min(round, this.data.rounds - 1))));
+    const old = this.state,
+      s = (this.state = changed(
+        old,
+        changes,
+        this.model && (round => this.data.round(Math.min(round, this.data.rounds - 1))),
+      ));
     this.words.code = s.lang;
     if (s.present !== old.present) this.showPresent();
     if (!this.model) {
@@ -133,9 +181,14 @@ export class View {
       return;
     }
     if (s.frame !== old.frame || s.round !== old.round) hide(this.ref.intro, true);
-    if (s.down !== old.down) { this.tree.touched = false; this.drawn = null; }
+    if (s.down !== old.down) {
+      this.tree.touched = false;
+      this.drawn = null;
+    }
     if (s.lang !== old.lang) {
-      this.timeline.key = null; this.stream.run(false); this.timeline.run(false);
+      this.timeline.key = null;
+      this.stream.run(false);
+      this.timeline.run(false);
       this.draw('round');
     } else if (s.round !== old.round || s.down !== old.down) this.draw('round');
     else if (s.frame !== old.frame || s.panel !== old.panel || s.order !== old.order) this.draw('frame');
@@ -148,37 +201,55 @@ export class View {
   // Once before the next painting, when all that changes has changed: what fills in, and then what asks for styles or
   // sizes (a canvas does, for its fonts), which in the middle of a step would have the browser lay out twice.
   after(name, action) {
-    this.waiting ??= (this.painting = requestAnimationFrame(() => {
-      const waiting = this.waiting;
-      this.waiting = null;
-      if (!this.model) return;  // a run without rounds has taken the place of the one that was to be drawn
-      for (const each of ['details', 'strip', 'panel', 'source', 'best']) waiting[each]?.();
-    }), {});
+    this.waiting ??=
+      ((this.painting = requestAnimationFrame(() => {
+        const waiting = this.waiting;
+        this.waiting = null;
+        if (!this.model) return; // a run without rounds has taken the place of the one that was to be drawn
+        for (const each of ['details', 'strip', 'panel', 'source', 'best']) waiting[each]?.();
+      })),
+      {});
     this.waiting[name] = action;
   }
 
   draw(what) {
     hide(this.ref.empty, this.data.rounds > 0);
     const {header, footer} = this.data;
-    if (!this.data.rounds) write(this.ref.empty, footer ? footer.page.say[this.state.lang] : this.say(header ? 'waiting' : 'empty'));
+    if (!this.data.rounds)
+      write(this.ref.empty, footer ? footer.page.say[this.state.lang] : this.say(header ? 'waiting' : 'empty'));
     this.ref.root.classList.toggle('blank', !this.data.rounds);
     if (what === 'round') this.head();
-    const m = this.model, s = this.state;
-    if (!m) { this.stream.round(); return; }
+    const m = this.model,
+      s = this.state;
+    if (!m) {
+      this.stream.round();
+      return;
+    }
     if (what === 'round') {
       this.ref.root.lang = s.lang;
-      this.stream.round(); this.timeline.round(m); this.legend(); this.intro();
-      if (this.drawn !== m) { this.tree.round(m); this.drawn = m; }  // last: it takes the room that they leave
+      this.stream.round();
+      this.timeline.round(m);
+      this.legend();
+      this.intro();
+      if (this.drawn !== m) {
+        this.tree.round(m);
+        this.drawn = m;
+      } // last: it takes the room that they leave
     }
     if (what !== 'focus') {
       const kind = this.frame.kind;
       this.tree.frame(m, s.frame);
       write(this.ref.treetitle, this.say(`title.${kind}`));
       write(this.ref.unit, this.say(`unit.${FRAMES[kind].unit}`));
-      this.timeline.frame(m, s.frame); this.panels.frame(m); this.saying.frame(m, s.frame);
+      this.timeline.frame(m, s.frame);
+      this.panels.frame(m);
+      this.saying.frame(m, s.frame);
     }
     const focus = s.hover ?? s.pin;
-    this.tree.focus(m, focus, s.pin); this.stream.focus(m, focus); this.panels.focus(m, focus); this.details.focus(m, focus, s.pin);
+    this.tree.focus(m, focus, s.pin);
+    this.stream.focus(m, focus);
+    this.panels.focus(m, focus);
+    this.details.focus(m, focus, s.pin);
     this.saying.focus(focus);
   }
 
@@ -194,58 +265,13 @@ export class View {
     if (this.model) this.panels.paint();
   }
 
-  hover(id) { if (id !== this.state.hover) this.set({hover: id !== null && this.model && this.model.state(this.state.frame, id) === ABSENT ? null : id}); }
-  pin(id) { this.set({pin: this.state.pin === id ? null : id}); }
-
-  step(by) {
-    const next = this.model && stepped(this.state, by, this.data.rounds, round => this.data.round(round).frames.length);
-    if (next) this.set({...next, hover: null});
-    return Boolean(next);
+  hover(id) {
+    if (id !== this.state.hover)
+      this.set({hover: id !== null && this.model && this.model.state(this.state.frame, id) === ABSENT ? null : id});
   }
-
-  // To another round, at the same kind of frame.
-  toRound(round) {
-    if (!this.model || round < 0 || round >= this.data.rounds) return;
-    const now = this.frame, frames = this.data.round(round).frames;
-    const same = frames.findIndex(frame => frame.kind === now.kind && frame.layer === now.layer);
-    this.set({round, frame: same < 0 ? frames.findIndex(frame => frame.kind === 'accept') : same, hover: null});
+  pin(id) {
+    this.set({pin: this.state.pin === id ? null : id});
   }
-
-  jump(round, id) {
-    const there = this.data.round(round), frame = there.frames.findIndex(frame => frame.kind === 'accept');
-    this.set({round, frame, pin: id, hover: null, playing: false});
-    this.tree.reveal(id);
-  }
-
-  tick() {
-    clearTimeout(this.playing);
-    this.playing = setTimeout(() => {
-      if (!this.state.playing || !this.ref.root.isConnected) return;
-      if (this.step(1)) this.tick(); else this.set({playing: false});
-    }, 1700 / this.state.speed);
-  }
-
-  // Up and down between siblings and cousins of a layer; with Alt, or from a box, to the parent and the first child.
-  walk(key) {
-    const m = this.model, now = this.here;
-    if (now === null) { this.goTo(0); return; }
-    const column = [...m.place].filter(([id, p]) => p.depth === m.depth(now) && m.state(this.state.frame, id) !== ABSENT).sort((a, b) => a[1].y - b[1].y).map(([id]) => id);
-    this.goTo(column[column.indexOf(now) + (key === 'ArrowUp' ? -1 : 1)] ?? now);
-  }
-
-  descend(up) {
-    const m = this.model, now = this.here ?? 0;
-    const next = up ? m.parent[now] : [...m.place.keys()].find(id => m.parent[id] === now && m.state(this.state.frame, id) !== ABSENT);
-    if (next !== undefined && next >= 0) this.goTo(next);
-  }
-
-  // Where the keys walk from: the pinned node, else the one that the keyboard is on.
-  get here() {
-    const on = document.activeElement?.closest('[data-node]');
-    return this.state.pin ?? (on && this.ref.tree.contains(on) ? Number(on.dataset.node) : null);
-  }
-
-  goTo(id) { this.set({pin: id}); this.tree.reveal(id); this.tree.nodes.get(id)?.g.focus({preventScroll: true}); }
 }
 
-Object.assign(View.prototype, controls);
+Object.assign(View.prototype, controls, walking);

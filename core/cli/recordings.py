@@ -39,6 +39,8 @@ RECORDINGS = (
               "Why is the sky blue?", SMALL | {"max_new_tokens": 48}),
     Recording("sky", "The same question with the papers' tree: 510 candidates a round, 59 of them kept.",
               "Why is the sky blue?", {"max_new_tokens": 40}),
+    Recording("chain", "The same question drafted as a chain: one guess for each place, and no second chance.",
+              "Why is the sky blue?", {"policy": "chain", "length": 5, "max_new_tokens": 40}),
     Recording("deep", "An easy prompt: after the first line the rest is nearly forced, and trees grow deep.",
               "Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday, Monday, Tuesday,", {"max_new_tokens": 64},
               chat=False),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from treeviz.view import STYLES as NAMED
+
 ROOT = Path(__file__).resolve().parents[2]
 VIEW = ROOT / "assets" / "view"
 SCRIPTS = sorted(VIEW.rglob("*.js"))
@@ -15,8 +17,7 @@ HOSTS = {"gradio.js": "fetch(new URL(`../../words/${code}.json`, import.meta.url
 
 
 def test_templates_are_constant():
-    from treeviz.view import STYLES as named
-    assert sorted(f"{name}.css" for name in named) == [path.name for path in STYLES]
+    assert sorted(f"{name}.css" for name in NAMED) == sorted(path.name for path in STYLES)
     for path in (*STYLES, ROOT / "assets" / "message.css"):
         assert not any(sign in path.read_text() for sign in ("${", "{{", "\\", "`")), path.name
 
@@ -44,7 +45,7 @@ def test_a_module_imports_only_what_is_beside_it(path):
         assert place.startswith(".") and there in SCRIPTS, place
         assert max(rank.get(there.name, 1), rank.get(there.parent.name, 1)) <= here, f"{path.name} imports {there.name}"
         for name in names.split(","):
-            assert re.search(rf"^export (const|class) (\w+ = [\d.]+, )*{name.strip()}\b", there.read_text(), re.M), (place, name)
+            assert re.search(rf"^export (?:const|class) (?:\w+ = [\d.]+,\s*)*{name.strip()}\b", there.read_text(), re.M), (place, name)
     assert len(re.findall(r"^import ", path.read_text(), re.M)) == len(re.findall(r"^import \{[^}]+\} from '[^']+';$", path.read_text(), re.M))
 
 
@@ -90,7 +91,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_can_be_read_in_both_themes(theme):
-    css = "".join((VIEW / "styles" / f"{name}.css").read_text() for name in ("base", "text", "tree", "panels"))
+    css = "".join((VIEW / "styles" / f"{name}.css").read_text() for name in NAMED)
     colours = palette(css, ".tv {", ".tv.dark {")
     if theme == "dark":
         colours |= palette(css, ".tv.dark {", ".tv * {")
@@ -99,6 +100,6 @@ def test_text_can_be_read_in_both_themes(theme):
     for ground, inks in written.items():
         for ink in inks.split():
             assert contrast(colours[ink], colours[ground]) >= 4.5, f"{ink} on {ground}"
-    faded = float(re.search(r"\.committed \.n\.s-k { fill-opacity: (\S+);", css)[1])  # what the cache drops can still be read
+    faded = float(re.search(r"\.committed \.n\.s-k \{\s*fill-opacity: (\S+);", css)[1])  # what the cache drops can still be read
     over = [sum(share * int(colours[name][i:i + 2], 16) for name, share in (("ink", faded), ("kept", 1 - faded))) for i in (0, 2, 4)]
     assert contrast("".join(f"{round(x):02x}" for x in over), colours["kept"]) >= 4.5

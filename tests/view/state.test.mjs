@@ -3,8 +3,12 @@ import test from 'node:test';
 import {START, changed, stepped} from '../../assets/view/state.js';
 
 // Two rounds: one of 3 frames in which node 2 exists from the last on, one of 2 frames.
-const rounds = [{frames: [0, 1, 2], state: (frame, id) => id === 2 && frame < 2 ? '.' : 'k'}, {frames: [0, 1], state: () => 'k'}];
-const round = i => rounds[i], length = i => rounds[i].frames.length;
+const rounds = [
+  {frames: [0, 1, 2], state: (frame, id) => (id === 2 && frame < 2 ? '.' : 'k')},
+  {frames: [0, 1], state: () => 'k'},
+];
+const round = i => rounds[i],
+  length = i => rounds[i].frames.length;
 
 test('a step goes on into the next round, and back into the last frame of the one before', () => {
   assert.deepEqual(stepped({round: 0, frame: 2}, 1, 2, length), {round: 1, frame: 0});

@@ -3,27 +3,38 @@
 export const watchUploads = shell => {
   if (globalThis.fetch.watched) return;
   const megabytes = size => Math.ceil(size / 2 ** 20);
-  document.addEventListener('change', event => {  // on its way down, before gradio hears it
-    const input = event.target, [file] = input.type === 'file' ? input.files : [], most = globalThis.gradio_config?.max_file_size;
-    if (!file || !most || file.size <= most) return;
-    event.stopImmediatePropagation();
-    shell.toast(shell.say('tooLarge', {name: file.name, size: megabytes(file.size), most: megabytes(most)}));
-    input.value = '';
-  }, true);
+  document.addEventListener(
+    'change',
+    event => {
+      // on its way down, before gradio hears it
+      const input = event.target,
+        [file] = input.type === 'file' ? input.files : [],
+        most = globalThis.gradio_config?.max_file_size;
+      if (!file || !most || file.size <= most) return;
+      event.stopImmediatePropagation();
+      shell.toast(shell.say('tooLarge', {name: file.name, size: megabytes(file.size), most: megabytes(most)}));
+      input.value = '';
+    },
+    true,
+  );
   // fetch does not tell how far it is, and gradio's client asks through it; only files take the other way.
   const {fetch} = globalThis;
-  globalThis.fetch = (address, options) => options?.body instanceof FormData && options.body.has('files')
-    ? post(address, options, share => shell.toast(shell.say(share < 1 ? 'uploading' : 'opening', {share: Math.floor(100 * share)})))
-    : fetch.call(globalThis, address, options);
+  globalThis.fetch = (address, options) =>
+    options?.body instanceof FormData && options.body.has('files')
+      ? post(address, options, share =>
+          shell.toast(shell.say(share < 1 ? 'uploading' : 'opening', {share: Math.floor(100 * share)})),
+        )
+      : fetch.call(globalThis, address, options);
   globalThis.fetch.watched = true;
 };
 
-export const post = (address, {headers, body}, told) => new Promise((resolve, reject) => {
-  const request = new XMLHttpRequest();
-  request.open('POST', address);
-  for (const [name, value] of Object.entries(headers ?? {})) request.setRequestHeader(name, value);
-  request.upload.onprogress = ({loaded, total}) => told(loaded / total);
-  request.onload = () => resolve(new Response(request.responseText, {status: request.status}));
-  request.onerror = () => reject(new TypeError('The upload broke off.'));
-  request.send(body);
-});
+export const post = (address, {headers, body}, told) =>
+  new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', address);
+    for (const [name, value] of Object.entries(headers ?? {})) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({loaded, total}) => told(loaded / total);
+    request.onload = () => resolve(new Response(request.responseText, {status: request.status}));
+    request.onerror = () => reject(new TypeError('The upload broke off.'));
+    request.send(body);
+  });
