@@ -201,8 +201,7 @@ def _chosen_first(p: Tensor, best: Tensor, ids: Tensor, argmax: Tensor) -> tuple
     """The likeliest tokens [rows, count] with the target's choice [rows] in front, also where others are as likely."""
     if torch.equal(ids[:, 0], argmax):
         return best, ids
-    chosen = ids == argmax[:, None]
-    chosen[:, -1] |= ~chosen.any(dim=1)  # not among them: in place of the last
+    chosen = ids == argmax[:, None]  # in a row where it is not among them, all of them are as likely as it is
     ids = ids.gather(1, chosen.long().argsort(dim=1, descending=True, stable=True))
     ids[:, 0] = argmax
     return p.gather(1, ids), ids

@@ -1,21 +1,27 @@
 """What the recorder writes: of a row of logits, of a round's seconds, of what a policy did."""
 
 import dataclasses
+import shutil
 from types import SimpleNamespace
 
 import pytest
 import torch
+import transformers
 from pair_files import edit_tensors
 from pair_maker import GOLDEN, make_head, make_target
+from toy_tokenizers import byte_level
 from transformers import AutoModelForCausalLM
 
 from core import DecodeConfig, Trace, decode, decoder, fold, load_pair, stream
+from core.errors import PairWarning
+from core.model import target as target_module
 from core.model.cache import KVCache
 from core.model.head import Drafter
 from core.model.target import Target
 from core.policies.chain import Chain
-from core.trace.events import CacheCommitted, RootDecided
+from core.trace.events import CacheCommitted, PromptRead, RootDecided
 from core.trace.record import _chosen_first, _top
+from core.version import __version__
 
 PROMPT = [1, 115, 57, 198, 43]
 TREE, CHAIN, PLAIN = dict(top_k=4, depth=2, total_tokens=11), dict(policy="chain", length=3), dict(policy="plain")
@@ -102,8 +108,8 @@ def test_seconds_stand_under_the_part_that_took_them(golden_pair, monkeypatch, p
 @BOTH
 def test_what_is_out_is_told_at_once(golden_pair, policy, temperature):
     """The first root with the prefill, then what each round decided: together the output, however the run ends."""
-    for most in (1, 2, 7, 16):
-        events = list(stream(golden_pair, PROMPT, DecodeConfig(max_new_tokens=most, temperature=temperature, **policy)))
+    for most, knobs in ((1, policy), (2, policy), (7, policy), (16, policy), (8, dict(policy="chain", length=1))):
+        events = list(stream(golden_pair, PROMPT, DecodeConfig(max_new_tokens=most, temperature=temperature, **knobs)))
         trace, told = fold(events), [event for event in events if isinstance(event, RootDecided | CacheCommitted)]
         assert [type(event) for event in told] == [RootDecided] + [CacheCommitted] * len(trace.rounds)
         assert [token for event in told for token in event.token_ids] == trace.output.token_ids
@@ -112,6 +118,59 @@ def test_what_is_out_is_told_at_once(golden_pair, policy, temperature):
         assert all(len(r.decided) == r.accept.length + 1 for r in trace.rounds)
         assert Trace.from_text(trace.to_lines()) == trace == Trace.from_dict(trace.to_dict())
         assert all(r.accept.rule == ("one-hot" if temperature else "greedy") for r in trace.rounds)
+
+
+def test_the_text_is_what_the_tokenizer_makes_of_the_whole(golden_pair):
+    """However much of it was told on the way: a run may end in the middle of a character."""
+    pair, broken = dataclasses.replace(golden_pair, tokenizer=byte_level()), 0
+    for most in range(1, 13):
+        output = decode(pair, PROMPT, DecodeConfig(max_new_tokens=most, temperature=1.0, **TREE)).output
+        assert output.text == pair.tokenizer.decode(output.token_ids, clean_up_tokenization_spaces=False)
+        broken += output.text.endswith("\ufffd")
+    assert broken
+
+
+def test_a_long_prompt_is_told_piece_by_piece(golden_pair, monkeypatch):
+    monkeypatch.setattr(target_module, "PIECE", 2)
+    events = list(stream(golden_pair, PROMPT, DecodeConfig(max_new_tokens=4, **TREE)))
+    assert [(e.read, e.total) for e in events if isinstance(e, PromptRead)] == [(2, 5), (4, 5)]
+    assert isinstance(events[3], RootDecided) and fold(events).prompt.token_ids == PROMPT
+
+
+def test_who_made_it_and_in_how_many_digits(golden_pair):
+    trace = decode(golden_pair, PROMPT, DecodeConfig(max_new_tokens=4, temperature=1.0, **TREE))
+    assert trace.producer.model_dump() == {"name": "treeviz", "version": __version__, "torch": torch.__version__,
+                                           "transformers": transformers.__version__}
+    layers, vocab = golden_pair.target.layers, golden_pair.target.vocab_size
+    assert trace.pair.head.model_dump() == {"kind": "eagle", "layers": [layers], "vocab_size": vocab}
+    for r in trace.rounds:
+        top = [p for row in r.target.top for _, p in row]
+        numbers = [*r.candidates.score, *r.candidates.log_prob, *r.target.token_prob, *top, r.tree.cutoff]
+        assert numbers == [round(x, 6) for x in numbers] and any(x != round(x, 5) for x in numbers)
+
+
+def test_of_a_row_whose_numbers_are_not_finite_nothing_is_said(golden_pair, tmp_path):
+    """The target cannot read one drafted token: of it and of what hangs on it there is no probability, of the others all."""
+    free = decode(golden_pair, PROMPT, DecodeConfig(max_new_tokens=4, **TREE)).rounds[0]
+    inner = [row for row in set(free.tree.parent) - {-1, *free.accept.path}]
+    token = free.tokens[inner[0]]
+    shutil.copytree(GOLDEN / "weights/target", tmp_path / "target")
+    shutil.copytree(GOLDEN / "weights/head_bias", tmp_path / "head")
+    edit_tensors(tmp_path / "target", lambda t: t["model.embed_tokens.weight"][token].fill_(torch.nan))
+    own = golden_pair.target.model.get_input_embeddings().weight.detach().clone()
+    edit_tensors(tmp_path / "head", lambda t: t.update({"embed_tokens.weight": own}))
+    with pytest.warns(PairWarning, match="an embedding of its own"):
+        pair = load_pair(tmp_path / "target", tmp_path / "head", device="cpu")
+    r = decode(pair, PROMPT, DecodeConfig(max_new_tokens=4, **TREE)).rounds[0]
+    assert r.tokens == free.tokens and r.accept == free.accept
+    lost = {row for row in range(len(r.tokens)) if any(
+        on and r.tokens[above] == token for above, on in enumerate(r.mask_row(row)))}
+    assert 1 < len(lost) < len(r.tokens)
+    for row in range(len(r.tokens)):
+        told = [p for _, p in r.target.top[row]]
+        assert told == ([0.0] * 5 if row in lost else pytest.approx([p for _, p in free.target.top[row]], abs=1e-5))
+        own = 0.0 if r.tree.parent[row] in lost else free.target.token_prob[row]
+        assert r.target.token_prob[row] == pytest.approx(own, abs=1e-5)
 
 
 class Slow(Chain):
