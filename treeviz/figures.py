@@ -21,11 +21,11 @@ from .story.phrases import phrase
 INK, GRID = "#7d8590", "rgba(125,133,144,.25)"
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#D55E00", "#E69F00", "#CC79A7"
 BUTTONS = ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]  # dragging zooms, a double click resets
-STATE = {  # letter of frames.py: (name, marker symbol, fill, outline)
-    "R": ("root", "square", "#444b54", INK), "k": ("kept", "circle", SKY, BLUE),
-    "e": ("expanded", "circle", PURPLE, PURPLE), "s": ("scored", "circle-open", INK, INK),
-    "p": ("pruned", "circle-open-dot", INK, INK), "a": ("accepted", "diamond", GREEN, GREEN),
-    "x": ("rejected", "x", VERMILION, VERMILION), "b": ("bonus", "star", ORANGE, ORANGE),
+STATE = {  # letter of frames.py: (marker symbol, fill, outline)
+    "R": ("square", "#444b54", INK), "k": ("circle", SKY, BLUE),
+    "e": ("circle", PURPLE, PURPLE), "s": ("circle-open", INK, INK),
+    "p": ("circle-open-dot", INK, INK), "a": ("diamond", GREEN, GREEN),
+    "x": ("x", VERMILION, VERMILION), "b": ("star", ORANGE, ORANGE),
 }
 EDGE = {  # by the state of the child; any other as "k"
     "k": dict(color=GRID, width=1.2), "p": dict(color=GRID, width=1.2, dash="dot"), "a": dict(color=GREEN, width=3),
@@ -103,10 +103,11 @@ def tree_figure(r, trace=None, frame: int | str = "accept") -> go.Figure:
         x, y = _lines([node for node in there if (now.states[node] if now.states[node] in EDGE else "k") == letter], place, parent)
         if x:
             figure.add_scatter(x=x, y=y, mode="lines", line=look, hoverinfo="skip", showlegend=False)
-    for letter, (name, symbol, fill, outline) in STATE.items():
+    for letter, (symbol, fill, outline) in STATE.items():
         nodes = [node for node in there if now.states[node] == letter]
         if not nodes:
             continue
+        name = phrase(f"state.{letter}")
         scores = [r.candidates.score[n - 1] if 0 < n <= len(r.candidates.token) else 0.0 for n in nodes]
         figure.add_scatter(
             x=[place[n][0] for n in nodes], y=[place[n][1] for n in nodes], mode="markers+text", name=name,

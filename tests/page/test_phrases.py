@@ -52,7 +52,7 @@ def test_every_phrase_is_used():
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "treeviz").rglob("*.py") if path.name != "phrases.py")
     for key in section("page"):
         name = key.removesuffix(".one")
-        part = name.removeprefix("chart.").removeprefix("preset.").removeprefix("policy.")  # put together where they are used
+        part = name.removeprefix("chart.").removeprefix("preset.").removeprefix("policy.").removeprefix("state.")  # put together where they are used
         assert name in BOUNDS or part in SHIPPED or f'"{name}"' in code or f'"{part}"' in code, key
 
 

@@ -22,7 +22,7 @@ def section(name: str, language: str = ENGLISH) -> dict:
     """The texts of a part of the program: "story", "page" or "view" (`assets/view/words.js` reads that one). A stranger may ask
     for any language, and gets English."""
     english = _file(ENGLISH)[name]
-    return english | _file(language)[name] if language in LANGUAGES else english
+    return english | _file(language).get(name, {}) if language in LANGUAGES else english
 
 
 @cache
