@@ -14,6 +14,7 @@ from core.common.ink import visible
 
 from .story.frames import frames
 from .story.labels import number, show
+from .story.language import ENGLISH
 from .story.layout import boxes, layout
 from .story.narrate import undrafted
 from .story.phrases import phrase
@@ -87,7 +88,7 @@ def _frame(r, wanted: int | str):
                      f"or one of {', '.join(dict.fromkeys(kinds))}.")
 
 
-def tree_figure(r, trace=None, frame: int | str = "accept") -> go.Figure:
+def tree_figure(r, trace=None, frame: int | str = "accept", language: str = ENGLISH) -> go.Figure:
     """The tree of round `r` at a frame, as the page draws it: every box with its token and its number (the score while
     the tree is drafted and cut, the row in `flatten` and `commit`, then the target's probability), every edge in the
     state of its child, and a fan for the candidates without a box. Pass the trace for the tokens' texts. `frame` is a
@@ -96,7 +97,7 @@ def tree_figure(r, trace=None, frame: int | str = "accept") -> go.Figure:
     place, parent = layout(r), boxes(r)
     now = _frame(r, frame)
     tokens = [r.root, *r.candidates.token, r.accept.bonus]
-    figure = _figure(f"Round {r.index + 1}: the draft tree", showlegend=True)
+    figure = _figure(phrase("figure.tree", language, round=r.index + 1), showlegend=True)
     there = [node for node in place if now.states[node] != "."]
     figure.add_scatter(**_fans(r, now, place), mode="lines", line=dict(color=GRID, width=0.8), hoverinfo="skip", showlegend=False)
     for letter, look in EDGE.items():
@@ -107,13 +108,14 @@ def tree_figure(r, trace=None, frame: int | str = "accept") -> go.Figure:
         nodes = [node for node in there if now.states[node] == letter]
         if not nodes:
             continue
-        name = phrase(f"state.{letter}")
+        name = phrase(f"state.{letter}", language)
         scores = [r.candidates.score[n - 1] if 0 < n <= len(r.candidates.token) else 0.0 for n in nodes]
         figure.add_scatter(
             x=[place[n][0] for n in nodes], y=[place[n][1] for n in nodes], mode="markers+text", name=name,
             marker=dict(symbol=symbol, size=9, color=fill, line=dict(color=outline, width=1.2)), customdata=nodes,
             text=[_label(trace, tokens[n], SHORT) for n in nodes], textposition="top right", textfont=dict(size=10),
-            hovertext=[f"{_label(trace, tokens[n])}<br>{name}, score {number(s)}" for n, s in zip(nodes, scores)],
+            hovertext=[f"{_label(trace, tokens[n])}<br>{name}, {phrase('figure.score', language)} {number(s)}"
+                       for n, s in zip(nodes, scores)],
             hoverinfo="text")
     numbers = _numbers(r, now.kind, there)
     figure.add_scatter(x=[place[n][0] + LABEL for n in numbers], y=[place[n][1] for n in numbers], mode="text", text=list(numbers.values()),
@@ -165,19 +167,20 @@ def _fans(r, now, place) -> dict:
     return dict(x=x, y=y)
 
 
-def mask_figure(r, trace=None) -> go.Figure:
+def mask_figure(r, trace=None, language: str = ENGLISH) -> go.Figure:
     """The tree mask of round `r`: 1 where a row may look at a column, 2 on the accepted path."""
     rows, accepted = range(len(r.tree.mask)), set(r.accept.path)
     values = [[(2 if i in accepted else 1) if on else 0 for on in r.mask_row(i)] for i in rows]
     names = [f"{i} {_label(trace, token)}" for i, token in enumerate(r.tokens)]
-    figure = _figure(f"Round {r.index + 1}: row may look at column")
+    row, column, sees, blind = (phrase(f"figure.{key}", language) for key in ("row", "column", "sees", "blind"))
+    figure = _figure(phrase("figure.mask", language, round=r.index + 1))
     figure.add_heatmap(z=values, zmin=0, zmax=2, xgap=1, ygap=1, showscale=False,
                        colorscale=[[0, "rgba(125,133,144,.10)"], [0.49, "rgba(125,133,144,.10)"], [0.5, BLUE], [0.99, BLUE],
                                    [1, GREEN]],
-                       hovertext=[[f"row {names[i]}<br>column {names[j]}<br>{'may look' if values[i][j] else 'may not look'}"
+                       hovertext=[[f"{row} {names[i]}<br>{column} {names[j]}<br>{sees if values[i][j] else blind}"
                                    for j in rows] for i in rows], hoverinfo="text")
-    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", showgrid=False, title_text="row")
-    figure.update_xaxes(constrain="domain", showgrid=False, title_text="column")
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", showgrid=False, title_text=row)
+    figure.update_xaxes(constrain="domain", showgrid=False, title_text=column)
     figure.update_layout(height=480)
     return figure
 
@@ -194,13 +197,13 @@ def _without(reason: str) -> go.Figure:
 def _of_rounds(draw):
     """A chart of the rounds; where there are none, it says why."""
     @wraps(draw)
-    def drawn(trace, language: str = "en") -> go.Figure:
+    def drawn(trace, language: str = ENGLISH) -> go.Figure:
         return draw(trace, language) if trace.rounds else _without(undrafted(trace, language))
     return drawn
 
 
 @_of_rounds
-def accepted_figure(trace, language: str = "en") -> go.Figure:
+def accepted_figure(trace, language: str = ENGLISH) -> go.Figure:
     """Accepted length per round, the bonus on top of it."""
     figure = _figure(phrase("chart.rounds", language), barmode="stack", showlegend=True)
     x = [r.index + 1 for r in trace.rounds]
@@ -210,7 +213,8 @@ def accepted_figure(trace, language: str = "en") -> go.Figure:
     figure.add_bar(x=x, y=[1] * len(x), name=phrase("chart.bonus", language), marker_color=ORANGE,
                    marker_pattern_shape="/", hovertext=[_label(trace, r.accept.bonus) for r in trace.rounds])
     tau = trace.summary.tau
-    figure.add_scatter(x=[0.5, len(x) + 0.5], y=[tau, tau], mode="lines", name=f"tau {tau:.2f}", hoverinfo="skip",
+    mean = phrase("chart.mean", language, tau=f"{tau:.2f}")
+    figure.add_scatter(x=[0.5, len(x) + 0.5], y=[tau, tau], mode="lines", name=mean, hoverinfo="skip",
                        line=dict(color=GREEN, dash="dash", width=2.5))
     figure.update_xaxes(title_text=phrase("chart.round", language), range=[0.5, len(x) + 0.5])
     figure.update_yaxes(title_text=phrase("chart.tokens", language),
@@ -219,7 +223,7 @@ def accepted_figure(trace, language: str = "en") -> go.Figure:
 
 
 @_of_rounds
-def depth_figure(trace, language: str = "en") -> go.Figure:
+def depth_figure(trace, language: str = ENGLISH) -> go.Figure:
     """The share of rounds that accepted at least that many drafted tokens."""
     counts, rounds = trace.summary.accepted_by_depth, trace.summary.rounds
     if not counts:
@@ -233,24 +237,25 @@ def depth_figure(trace, language: str = "en") -> go.Figure:
 
 
 @_of_rounds
-def time_figure(trace, language: str = "en") -> go.Figure:
+def time_figure(trace, language: str = ENGLISH) -> go.Figure:
     """Where the time of the rounds went."""
     seconds = trace.summary.seconds
     parts = [("draft", PURPLE, ""), ("verify", BLUE, ""), ("tree", INK, "/"), ("accept", GREEN, "x"), ("commit", ORANGE, ".")]
     total = sum(seconds.get(key, 0) for key, *_ in parts) or 1.0
-    title = phrase("chart.time", language, seconds=total, device=_plain(visible(trace.pair.device, " ")))
+    title = phrase("chart.time", language, seconds=f"{total:.1f}", device=_plain(visible(trace.pair.device, " ")))
     figure = _figure(title, barmode="stack", showlegend=True)
     for key, colour, pattern in parts:
         share = seconds.get(key, 0) / total
         figure.add_bar(x=[share], y=[""], orientation="h", marker_color=colour, marker_pattern_shape=pattern,
-                       name=f"{phrase(f'chart.{key}', language)} {share:.1%}", hovertext=f"{seconds.get(key, 0):.3f} s")
+                       name=f"{phrase(f'chart.{key}', language)} {share:.1%}",
+                       hovertext=phrase("chart.seconds", language, seconds=f"{seconds.get(key, 0):.3f}"))
     figure.update_xaxes(tickformat=".0%", range=[0, 1])
     figure.update_layout(legend=dict(y=-0.14, yanchor="top"), margin=dict(b=84))
     return figure
 
 
 @_of_rounds
-def pace_figure(trace, language: str = "en") -> go.Figure:
+def pace_figure(trace, language: str = ENGLISH) -> go.Figure:
     """Tokens written against passes of the target, beside plain decoding's one token a pass."""
     figure = _figure(phrase("chart.pace", language), showlegend=True)
     total, y = 1, [1]

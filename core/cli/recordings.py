@@ -1,11 +1,10 @@
 """The recorded runs that come with the program, made by the real decoder, and made again by one command.
 
-Each is worth watching for one reason, which is its sentence on the page.
+Each is worth watching for one reason, which the page says in a sentence (section "runs" of `assets/words/`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,6 @@ HOME = Path(__file__).resolve().parents[2] / "assets" / "traces"
 @dataclass(frozen=True)
 class Recording:
     name: str
-    sentence: str
     prompt: str
     settings: dict = field(default_factory=dict)
     chat: bool = True
@@ -35,35 +33,25 @@ class Recording:
 SMALL = {"top_k": 4, "depth": 4, "total_tokens": 16}
 
 RECORDINGS = (
-    Recording("sky-small", "Start here: a small tree of 16 nodes, every step easy to follow.",
-              "Why is the sky blue?", SMALL | {"max_new_tokens": 48}),
-    Recording("sky", "The same question with the papers' tree: 510 candidates a round, 59 of them kept.",
-              "Why is the sky blue?", {"max_new_tokens": 40}),
-    Recording("chain", "The same question drafted as a chain: one guess for each place, and no second chance.",
-              "Why is the sky blue?", {"policy": "chain", "length": 5, "max_new_tokens": 40}),
-    Recording("deep", "An easy prompt: after the first line the rest is nearly forced, and trees grow deep.",
-              "Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday, Monday, Tuesday,", {"max_new_tokens": 64},
-              chat=False),
-    Recording("wide", "An open prompt: a story could go anywhere, and trees grow wide instead of deep.",
-              "Once upon a time", {"max_new_tokens": 40}, chat=False),
-    Recording("code", "Code: a function that everybody writes alike; paths are accepted to the tree's full depth.",
-              "Write a Python function that returns the n-th Fibonacci number.", {"max_new_tokens": 56}),
-    Recording("arithmetic", "Arithmetic: phrases pass as a whole; paths end where the reasoning takes a turn.",
-              "A shop sells 12 apples for 3 dollars. How much do 20 apples cost?", {"max_new_tokens": 48}),
-    Recording("sampled", "Temperature 0.8: a child is accepted by a draw, its mass removed when it is not.",
-              "Describe a walk along the sea in the morning.",
+    Recording("sky-small", "Why is the sky blue?", SMALL | {"max_new_tokens": 48}),
+    Recording("sky", "Why is the sky blue?", {"max_new_tokens": 40}),
+    Recording("chain", "Why is the sky blue?", {"policy": "chain", "length": 5, "max_new_tokens": 40}),
+    Recording("deep", "Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday, Monday, Tuesday,",
+              {"max_new_tokens": 64}, chat=False),
+    Recording("wide", "Once upon a time", {"max_new_tokens": 40}, chat=False),
+    Recording("code", "Write a Python function that returns the n-th Fibonacci number.", {"max_new_tokens": 56}),
+    Recording("arithmetic", "A shop sells 12 apples for 3 dollars. How much do 20 apples cost?", {"max_new_tokens": 48}),
+    Recording("sampled", "Describe a walk along the sea in the morning.",
               SMALL | {"temperature": 0.8, "top_p": 0.95, "seed": 3, "max_new_tokens": 48}),
-    Recording("split-characters", "Chinese: one character takes several tokens, shown as bytes in the tree, whole in the text.",
-              "床前明月光，疑是地上霜。举头望明月，", SMALL | {"max_new_tokens": 40}, chat=False),
-    Recording("storybook", "The small pair in the repository, at temperature 1: stories it knows by heart, and choices it does not.",
-              "Once upon a time", SMALL | {"temperature": 1.0, "seed": 1, "max_new_tokens": 64}, chat=False, pair="storybook"),
-    Recording("lost", "A text the head has hardly seen: most rounds give the bonus token alone, and cost a whole tree.",
-              "Lorem ipsum dolor sit amet, consectetur", {"max_new_tokens": 32}, chat=False),
+    Recording("split-characters", "床前明月光，疑是地上霜。举头望明月，", SMALL | {"max_new_tokens": 40}, chat=False),
+    Recording("storybook", "Once upon a time", SMALL | {"temperature": 1.0, "seed": 1, "max_new_tokens": 64}, chat=False,
+              pair="storybook"),
+    Recording("lost", "Lorem ipsum dolor sit amet, consectetur", {"max_new_tokens": 32}, chat=False),
 )
 
 
 def record(pair: Pair, recordings: list[Recording], home: Path = HOME) -> Iterator[str]:
-    """Decode each recording with `pair`, check it, and write it and the gallery's sentences; yields a line each.
+    """Decode each recording with `pair`, check it, and write it; yields a line each.
 
     Raises UserError where the folder cannot be written or a greedy run is not lossless.
     """
@@ -81,17 +69,10 @@ def record(pair: Pair, recordings: list[Recording], home: Path = HOME) -> Iterat
         try:
             home.mkdir(parents=True, exist_ok=True)
             trace.save(path)
-            write_gallery(home)
         except OSError as error:
             raise disk_error(error, home) from None
         yield (f"{recording.name}: {trace.summary.rounds} rounds, tau {trace.summary.tau:.2f}, "
                f"{path.stat().st_size / 1e3:.0f} kB: {trace.output.text[:60]!r}")
-
-
-def write_gallery(home: Path) -> None:
-    """The sentences of the recordings that are there, in the order in which the page offers them."""
-    told = {r.name: r.sentence for r in RECORDINGS if (home / f"{r.name}.json.gz").exists()}
-    (home / "gallery.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def choose(names: list[str]) -> list[Recording]:

@@ -6,6 +6,7 @@ time told of each: the sentences of every frame of every round.
 
 import gzip
 import json
+import re
 from copy import deepcopy
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from core.cli.main import main
 from core.trace import Trace, TraceError
 from treeviz.page.gallery import lines_in
 from treeviz.story.frames import frames
-from treeviz.story.language import LANGUAGES
 from treeviz.story.lines import page_lines, trace_of
 from treeviz.story.narrate import narrate, plain, round_gain
 
@@ -37,13 +37,18 @@ def as_lines(document: dict) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
+def values(sentence: str) -> list[str]:
+    """The tokens and numbers of a sentence, in their order: its words may be mended."""
+    return re.findall("“[^”]*”|[\u2212.]*[0-9][0-9.]*", sentence)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_same_is_told(path):
     trace, told = Trace.load(path), TOLD[path.name]
     assert [" ".join([*(f.kind for f in frames(r)), "gain"]) for r in trace.rounds] == told["kinds"]
-    for language in LANGUAGES:
-        for r, sentences in zip(trace.rounds, told[language], strict=True):
-            assert [plain(narrate(trace, r, f, language)) for f in frames(r)] + [round_gain(r, language)] == sentences
+    for r, sentences in zip(trace.rounds, told["en"], strict=True):
+        now = [plain(narrate(trace, r, f)) for f in frames(r)] + [round_gain(r)]
+        assert list(map(values, now)) == list(map(values, sentences))
 
 
 @pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.name)

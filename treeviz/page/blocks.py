@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from core.errors import UserError
 from core.trace import TraceError
 
-from ..story.language import LANGUAGES
+from ..story.language import ENGLISH, LANGUAGES
 from ..story.lines import trace_of
 from ..story.phrases import phrase, said_by, say
 from ..view import OURS, message, message_view, trace_view
@@ -126,7 +126,7 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
     first = shelf.first(options.trace)
     put = Spoken(options.source.name)
     with Page(title="TreeViz", fill_width=True, analytics_enabled=False) as demo:
-        language = gr.Radio(list(LANGUAGES), value="en", visible=False)  # the browser keeps it for whoever asks
+        language = gr.Radio(list(LANGUAGES), value=ENGLISH, visible=False)  # the browser keeps it for whoever asks
         with gr.Sidebar(width=330, open=False) as side:
             form = None if options.demo else Form(options.source, Engine(options.source), put, language)
             put(gr.HTML, says=heading("recorded"), padding=False)

@@ -7,13 +7,14 @@ import re
 import gradio as gr
 
 from .. import figures
+from ..story.language import ENGLISH
 from ..story.narrate import undrafted
 from ..story.phrases import phrase
 
 MARKS = re.compile("[!-/:-@[-`{-~]")  # what Markdown may take for more than itself
 
 
-def draw(trace, language: str = "en") -> None:
+def draw(trace, language: str = ENGLISH) -> None:
     """Builds the components of the tab. When it is opened, not before: plots are a large script to load."""
     if trace is None or not trace.rounds:
         said = phrase("chart.none", language) if trace is None else undrafted(trace, language)
@@ -27,12 +28,12 @@ def draw(trace, language: str = "en") -> None:
                 gr.Plot(figure(trace, language), show_label=False, min_width=300, elem_classes="tv-chart")
 
 
-def definitions(trace, language: str = "en") -> str:
+def definitions(trace, language: str = ENGLISH) -> str:
     s = trace.summary
     beyond = 1 + sum(r.accept.length + 1 for r in trace.rounds) - s.new_tokens
     kept = {len(r.tree.candidate) - 1 for r in trace.rounds}
     drafts = "kept.none" if not any(kept) else "kept" if len(kept) == 1 else "kept.most"
-    said = [("new", dict(n=s.new_tokens)), ("in", dict(n=s.rounds)), ("tau", dict(tau=s.tau)), ("length", {}),
+    said = [("new", dict(n=s.new_tokens)), ("in", dict(n=s.rounds)), ("tau", dict(tau=f"{s.tau:.2f}")), ("length", {}),
             (drafts, dict(n=max(kept))), ("passes", dict(target=s.target_forwards, head=s.head_forwards))]
     if beyond > 0:
         said.append(("beyond", dict(n=beyond)))

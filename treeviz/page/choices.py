@@ -17,6 +17,7 @@ from core.pairs.named import DEFAULT, PAIRS
 from core.policies import SHIPPED, find
 from core.policies.eagle2 import candidate_count
 
+from ..story.language import ENGLISH
 from ..story.phrases import phrase, refusal, say
 from .space import zero
 
@@ -69,7 +70,7 @@ def pairs_on_offer(source: Source) -> list[str]:
     return list(dict.fromkeys([source.name, *named]))
 
 
-def cost(name: str, loaded: bool = False, language: str = "en") -> str:
+def cost(name: str, loaded: bool = False, language: str = ENGLISH) -> str:
     """What choosing a pair brings with it, in a line: said before it happens."""
     entry = PAIRS.get(name)
     if loaded:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.common.ink import LINES, visible
+from core.common.ink import visible
 from core.trace import Trace, TraceError
 
-from ..story.language import LANGUAGES, Said, section
+from ..story.language import ENGLISH, LANGUAGES, Said, section
 from ..story.lines import each_line
 from ..story.phrases import refusal, say
 
@@ -27,33 +26,23 @@ class Recorded:
     @property
     def sentence(self) -> str:
         """The English one: it also stands for the run where one is chosen."""
-        return self.said["en"]
+        return self.said[ENGLISH]
 
 
 def recorded(extra: str | None = None) -> list[Recorded]:
-    """The runs on offer, those listed in `gallery.json` first and in its order; `extra` is a file of the user's."""
-    told = _told()
-    found = {_name(path): path for path in sorted(HOME.glob("*")) if path.name.endswith(ENDINGS) and _name(path) != "gallery"}
-    listed = [*(name for name in told if name in found), *(name for name in found if name not in told)]
+    """The runs on offer, those with a sentence first and in its order (section "runs" of the words); `extra` is a file
+    of the user's."""
+    found = {_name(path): path for path in sorted(HOME.glob("*")) if path.name.endswith(ENDINGS)}
+    told = section("runs")
     runs: list[Recorded] = []
     if extra:
         runs.append(Recorded(_name(Path(extra)), Path(extra), say("recorded.yours", name=visible(Path(extra).name, " "))))
-    for name in listed:
-        sentence = told.get(name, visible(name, " "))
-        if any(run.sentence == sentence for run in runs):  # a run is chosen by its sentence
-            sentence += f" ({visible(name, ' ')})"
-        runs.append(Recorded(name, found[name], _said(name, sentence)))
+    for name in [*(name for name in told if name in found), *(name for name in found if name not in told)]:
+        said = {language: section("runs", language).get(name, visible(name, " ")) for language in LANGUAGES}
+        if any(run.sentence == said[ENGLISH] for run in runs):  # a run is chosen by its sentence
+            said = {language: f"{sentence} ({visible(name, ' ')})" for language, sentence in said.items()}
+        runs.append(Recorded(name, found[name], said))
     return runs
-
-
-def _told() -> dict[str, str]:
-    """The sentences of `gallery.json` by the name of the run. It may have been edited: what is no sentence is left out."""
-    try:
-        told = json.loads((HOME / "gallery.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    said = told.items() if isinstance(told, dict) else ()
-    return {name: " ".join(visible(text, LINES).split()) for name, text in said if isinstance(text, str) and text.strip()}
 
 
 def lines_in(path: str | Path, name: str = "") -> Iterator[str]:
@@ -64,10 +53,6 @@ def lines_in(path: str | Path, name: str = "") -> Iterator[str]:
         raise
     except Exception as error:  # whatever a stranger's file may do: the page goes on, and says so
         raise refusal(say("error.file", path=path, error=type(error).__name__), TraceError) from error
-
-
-def _said(name: str, english: str) -> Said:
-    return {language: section("page", language).get(f"run.{name}", english) for language in LANGUAGES}
 
 
 def _name(path: Path) -> str:

@@ -126,7 +126,8 @@ class Engine:
         failure: list[Exception] = []
 
         def tell(note: str, share: float | None = None):
-            notes.put(say("loading.note" if share is None else "loading.share", note=note, name=name, share=share))
+            key = "loading.note" if share is None else "loading.share"
+            notes.put(say(key, note=note, share=round(100 * (share or 0))))
 
         def work():
             try:
@@ -196,7 +197,7 @@ class Engine:
                 for event in heard:
                     if event is None:
                         share = heard.share
-                        yield {} if share is None else {"note": say("reading.share", tokens=tokens, share=share)}
+                        yield {} if share is None else {"note": say("reading.share", tokens=tokens, share=round(100 * share))}
                     elif line := builder.add(event):
                         yield {"line": line} | KINDS.get(type(event), {})
                     elif isinstance(event, RootDecided):  # out already, while the first tree is still being drafted

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..story.language import ENGLISH
 from ..story.phrases import phrase
 
 Words = Callable[[str, str], dict]  # (language, pair) -> the settings of a component that are words
@@ -20,9 +21,9 @@ class Spoken:
         self._pair, self._words = pair, []
 
     def __call__(self, make: Callable, *inputs, says: dict[str, str] | Words, **settings):
-        """make(*inputs, **settings) and its words: `says` has a key of `phrases.TEXT` for each setting, or is a function."""
+        """make(*inputs, **settings) and its words: `says` has the key of a phrase for each setting, or is a function."""
         words = says if callable(says) else lambda language, _: {name: phrase(key, language) for name, key in says.items()}
-        self.parts.append(make(*inputs, **words("en", self._pair), **settings))
+        self.parts.append(make(*inputs, **words(ENGLISH, self._pair), **settings))
         self._words.append(words)
         return self.parts[-1]
 

@@ -1,54 +1,52 @@
-"""One plain sentence per frame, with this round's own numbers, in English and Chinese.
+"""One plain sentence per frame, with this round's own numbers, in any language.
 
 A sentence is a list of parts: plain strings, and `(text, node)` for a quoted token, so that whoever shows it may
 link the token to its node. `plain` joins them for a terminal or a test. Where a policy has a sentence of its own, it is
-"what@policy"; else "what" is said.
+"what@policy"; else "what" is said (`language.py`).
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from functools import cache
 
 from .frames import Frame, born_in
 from .labels import MINUS, number, show
-from .language import section
+from .language import ENGLISH, pieces, section, template
 
 Part = str | tuple[str, int]
 
 
-def narrate(trace, r, frame: Frame, language: str = "en") -> list[Part]:
+def narrate(trace, r, frame: Frame, language: str = ENGLISH) -> list[Part]:
     """The sentence of a frame of round `r`. `trace` needs `token(id)` and `config`; a whole `Trace` has both."""
     say = _Teller(trace, r, language)
     tell = getattr(say, frame.kind, None)
     return tell(frame) if tell else say.usual(frame)
 
 
-def round_gain(r, language: str = "en") -> str:
+def round_gain(r, language: str = ENGLISH) -> str:
     """What a round brought, in words: for the line under the token stream."""
     n = r.accept.length
-    name = "gain.bare" if len(r.tree.parent) == 1 else "gain.none" if n == 0 else "gain.one" if n == 1 else "gain.some"
-    return plain(_fill(section("story", language)[name], round=r.index + 1, n=n, total=n + 1))
+    name = "gain.bare" if len(r.tree.parent) == 1 else "gain" if n else "gain.none"
+    return plain(_fill(template("story", name, language, n), round=r.index + 1, n=n, total=n + 1))
 
 
-def undrafted(trace, language: str = "en") -> str:
+def undrafted(trace, language: str = ENGLISH) -> str:
     """What there is to say of a run without rounds."""
     ids = trace.output.token_ids
     if not ids:
-        return section("story", language)["ended.early"]
-    return plain(_fill(section("story", language)["ended"], token=(show(trace.token(ids[0])), 0)))
+        return template("story", "ended.early", language)
+    return plain(_fill(template("story", "ended", language), token=(show(trace.token(ids[0])), 0)))
 
 
 def plain(sentence: list[Part], quotes: str = "“”") -> str:
     return "".join(part if isinstance(part, str) else quotes[0] + part[0] + quotes[1] for part in sentence)
 
 
-def _fill(template: str, **values) -> list[Part]:
-    """`template` with its {names} replaced; a value is a number, a string, a token part or a list of parts."""
+def _fill(text: str, **values) -> list[Part]:
+    """`text` with its {names} replaced; a value is a number, a string, a token part or a list of parts."""
     parts: list[Part] = []
-    for place, piece in enumerate(_pieces(template)):
+    for place, piece in enumerate(pieces(text)):
         value = values[piece] if place % 2 else piece
         for part in value if isinstance(value, list) else [value]:
             part = part if isinstance(part, tuple) else str(part)
@@ -59,20 +57,14 @@ def _fill(template: str, **values) -> list[Part]:
     return parts
 
 
-@cache
-def _pieces(template: str) -> list[str]:
-    """Text and names, in turn."""
-    return re.split(r"\{(\w+)\}", template)
-
-
 class _Teller:
     def __init__(self, trace, r, language: str):
-        self.trace, self.r, self.texts = trace, r, section("story", language)
+        self.trace, self.r, self.language = trace, r, language
         self.bonus = len(r.candidates.token) + 1
         self.policy = trace.config["policy"]
 
     def text(self, name: str, **values) -> list[Part]:
-        return _fill(self.texts.get(f"{name}@{self.policy}", self.texts[name]), **values)
+        return _fill(template("story", name, self.language, values.get("n"), self.policy), **values)
 
     def usual(self, frame: Frame) -> list[Part]:
         """Of a frame that needs no numbers but what every round has: its text is the one of its kind."""
@@ -94,7 +86,7 @@ class _Teller:
 
     def list(self, items: list) -> list[Part]:
         """Items in words: a, b and c."""
-        comma, last = self.texts["list"]
+        comma, last = section("story", self.language)["list"]
         parts: list[Part] = []
         for i, item in enumerate(items):
             if i:
@@ -132,8 +124,6 @@ class _Teller:
         values = dict(n=len(chosen), new=new, layer=frame.layer, next=frame.layer + 1, best=self.token(best),
                       last=self.token(last), sum=self._sum(best), score=number(c.score[best - 1]),
                       worst=number(c.score[last - 1]))
-        if len(chosen) == 1:
-            return self.text("select.one", **values)
         return self.text("select.all" if len(chosen) == new else "select", **values)
 
     def _sum(self, node: int) -> str:
@@ -159,7 +149,7 @@ class _Teller:
         t = self.r.tree
         row = max(range(len(t.depth)), key=lambda i: (t.depth[i], -i))
         ancestors = [i for i, on in enumerate(self.r.mask_row(row)) if on and i != row]
-        return self.text("flatten.one" if len(t.candidate) == 2 else "flatten", n=len(t.candidate) - 1,
+        return self.text("flatten", n=len(t.candidate) - 1,
                          leaves=len(t.retrieve_indices), row=row, token=self.row(row), ancestors=self.list([self.row(i) for i in ancestors]),
                          candidate=t.candidate[row])
 
@@ -189,7 +179,7 @@ class _Teller:
         values = dict(root=self.token(0), last=self.row(path[-1]), bonus=self.token(self.bonus), n=len(path) - 1,
                       path=self.list([self.row(i) for i in path[1:]]))
         values["ending"] = self._ending(values)
-        return self.text("accept.none" if len(path) == 1 else "accept.one" if len(path) == 2 else "accept", **values)
+        return self.text("accept.none" if len(path) == 1 else "accept", **values)
 
     def _ending(self, values: dict) -> list[Part]:
         """Why the path went no further: nothing drafted there, drafted but cut, or other tokens drafted."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from core.errors import UserError
 
-from .language import LANGUAGES, Said, section
+from .language import ENGLISH, LANGUAGES, Said, pieces, template
 
 
-def phrase(key: str, language: str = "en", **values) -> str:
-    """A text in one language. A value that is itself `Said` is taken in the same language."""
-    texts = section("page", language)
-    if values.get("n") == 1 and f"{key}.one" in texts:
-        key += ".one"
-    values = {name: value[language] if isinstance(value, dict) else value for name, value in values.items()}
-    return texts[key].format(**values)
+def phrase(key: str, language: str = ENGLISH, **values) -> str:
+    """A text in one language. A whole number is written with commas, a value that is itself `Said` in the same language."""
+    parts = pieces(template("page", key, language, values.get("n")))
+    return "".join(_shown(values[part], language) if place % 2 else part for place, part in enumerate(parts))
+
+
+def _shown(value, language: str) -> str:
+    return value[language] if isinstance(value, dict) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def say(key: str, **values) -> Said:
@@ -23,7 +24,7 @@ def say(key: str, **values) -> Said:
 
 def refusal(said: Said, kind: type[UserError] = UserError) -> UserError:
     """An error to raise that says the same in every language; as text it is English."""
-    error = kind(said["en"])
+    error = kind(said[ENGLISH])
     error.said = said
     return error
 
