@@ -173,6 +173,14 @@ def test_of_a_row_whose_numbers_are_not_finite_nothing_is_said(golden_pair, tmp_
         assert r.target.token_prob[row] == pytest.approx(own, abs=1e-5)
 
 
+def test_a_run_that_drafts_nothing_adds_up_to_nothing_drafted(golden_pair):
+    told = decode(golden_pair, PROMPT, DecodeConfig("plain", max_new_tokens=5)).summary.model_dump()
+    del told["seconds"]
+    assert told == {"rounds": 4, "new_tokens": 5, "tau": 1.0, "mean_acceptance_length": 1.0, "accepted_by_depth": [],
+                    "acceptance_rate_per_pos": [], "acceptance_histogram": [4], "draft_acceptance_rate": 0.0,
+                    "target_forwards": 5, "head_forwards": 0}
+
+
 class Slow(Chain):
     """A chain that asks the head three times for each token."""
 
