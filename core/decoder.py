@@ -6,6 +6,7 @@ text, events or files: `record.py` turns its stages into events for whoever list
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -70,7 +71,6 @@ Stage = Reading | Prefilled | Started | Layer | Tree | Verified | Accepted | Com
 
 
 @stepwise
-@torch.inference_mode()
 def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chance | None = None) -> Iterator[Stage]:
     """Decode, yielding every stage. Raises DecodeError before the first stage for input that cannot be decoded,
     and later where a model's numbers stop being finite. Closing the iterator ends the run."""
@@ -89,7 +89,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     prompt, read = torch.tensor(prompt_ids), 0
     for piece in pieces(prompt):
         features = target.read(piece, cache, len(prompt))
-        fresh = prompt[read + 1 : cache.length + 1]
+        fresh = prompt_ids[read + 1 : cache.length + 1]
         read = cache.length
         if read < len(prompt):
             drafter.remember(fresh, features)
@@ -99,7 +99,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     logits = target.logits(features[-1:])[0]
     argmax = _finite_argmax(logits[None], "target", "in the prefill", pair)
     root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
-    fresh = torch.cat([fresh, torch.tensor([root])])
+    fresh = [*fresh, root]
     if len(piece) < len(prompt):  # of the last piece too: a mask of its rows over a long prompt is large
         drafter.remember(fresh[:-1], features[:-1])
         fresh, features = fresh[-1:], features[-1:]
@@ -156,12 +156,12 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         tick.start()
 
         cache.keep(accepted.path)  # root and accepted tokens; the bonus is read next round, as its root
-        root, path = accepted.bonus, torch.tensor(accepted.path)
-        features = features.index_select(0, path.to(features.device))  # the true ones: the head starts from them
-        decided = [*tree.token[path].tolist()[1:], root]
-        fresh = torch.tensor(decided)
+        root, tokens = accepted.bonus, tree.token.tolist()
+        if len(accepted.path) < len(tokens):
+            features = features[torch.tensor(accepted.path, device=features.device)]  # the true ones: the head starts from them
+        fresh = [*(tokens[row] for row in accepted.path[1:]), root]
         tick.lap("commit")
-        yield Committed(accepted.path, n, cache.length, tick.take(), output.add(decided))
+        yield Committed(accepted.path, n, cache.length, tick.take(), output.add(fresh))
         index += 1
     yield Ended(output.finish_reason)
     if output.finish_reason == "cancelled":
@@ -224,7 +224,7 @@ def _shaped(logits: Tensor, config: DecodeConfig) -> Tensor:
 def _choice(logits: Tensor) -> tuple[Tensor, bool]:
     """The target's choice per row, on the CPU, and whether all are numbers: NaN and infinity survive a maximum."""
     best, argmax = logits.max(dim=-1)
-    return argmax.cpu(), bool(best.isfinite().all())
+    return argmax.cpu(), all(map(math.isfinite, best.tolist()))
 
 
 def _finite_argmax(logits: Tensor, model: str, when: str, pair: Pair) -> Tensor:

@@ -88,10 +88,12 @@ def accept_sampling(tree: Tree, distribution: Callable[[int], Tensor], chance: C
     the mass that the rejected ones leave. A row that is not sound [rows], where the target's numbers are not finite, is
     tried with p = 0 and leaves all its mass: its token may still be the bonus.
     """
-    path, draws = [0], []
+    path, draws, parents = [0], [], tree.parent.tolist()
     while True:
         p = distribution(path[-1])
-        children = (tree.parent == path[-1]).nonzero().flatten()
+        children = [row for row, parent in enumerate(parents) if parent == path[-1]]
+        if not children:
+            return Accepted(_row(tree, path), path, chance.pick(p), draws)
         tokens = tree.token[children].to(p.device)
         tried = p[tokens].double()
         if sound is not None:
@@ -100,7 +102,7 @@ def accept_sampling(tree: Tree, distribution: Callable[[int], Tensor], chance: C
         # In float64 the sum is exact enough that a last child with all the mass that is left has p = 1, not 1 - 1e-8
         *shares, left = torch.cat([tried, p.double().sum()[None]]).tolist()
         stays = None
-        for node, share in zip(children.tolist(), shares):
+        for node, share in zip(children, shares):
             draws.append(Draw(node, min(share / left, 1.0) if left > 0 else 0.0, chance.draw()))
             if draws[-1].accepted:
                 stays = node
@@ -112,6 +114,8 @@ def accept_sampling(tree: Tree, distribution: Callable[[int], Tensor], chance: C
 
 
 def _row(tree: Tree, path: list[int]) -> int:
+    if len(path) == 1:  # all of them start with the root
+        return 0
     starts = (tree.retrieve_indices[:, : len(path)] == torch.tensor(path)).all(dim=1)
     return int(starts.long().argmax())
 

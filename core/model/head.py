@@ -69,7 +69,7 @@ class EagleHead(nn.Module):
 class Idle:
     """In a drafter's place where nothing is drafted: it remembers nothing."""
 
-    def remember(self, token_ids: Tensor, features: Tensor) -> None:
+    def remember(self, token_ids: list[int], features: Tensor) -> None:
         pass
 
 
@@ -91,8 +91,8 @@ class Drafter:
         self.cache = KVCache([weight.device], config.num_key_value_heads, config.head_dim, capacity, weight.dtype)
         self.cache.guard = finite_only  # one drafted token that is not finite leaves the others what they are
 
-    def observe(self, token_ids: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Read true features [rows, hidden], each with the token that followed it [rows].
+    def observe(self, token_ids: list[int] | Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Read true features [rows, hidden], each with the token that followed it.
 
         -> the head's feature after the last row [1, hidden] and its logits [1, vocab].
         """
@@ -100,14 +100,15 @@ class Drafter:
         rows, before = len(token_ids), self.cache.length
         mask = torch.ones(rows, before + rows, dtype=torch.bool).tril(diagonal=before)
         positions = torch.arange(before, before + rows)  # one less than the tokens' own: the features' positions
-        out = self._pass(self.head, token_ids, features, positions, mask)[0]
+        out = self._pass(self.head, torch.as_tensor(token_ids, dtype=torch.long), features, positions, mask)[0]
         self.cache.commit(rows)
         return out[-1:], self.lm_head(out[-1:])
 
-    def remember(self, token_ids: Tensor, features: Tensor) -> None:
+    def remember(self, token_ids: list[int], features: Tensor) -> None:
         """Read true features as `observe` does, where more of them follow before anything is drafted."""
         rows, before = len(token_ids), self.cache.length
-        self._pass(self.head.remember, token_ids, features, torch.arange(before, before + rows))
+        positions = torch.arange(before, before + rows)
+        self._pass(self.head.remember, torch.as_tensor(token_ids, dtype=torch.long), features, positions)
         self.cache.commit(rows)
 
     def probe(self, token_ids: Tensor, features: Tensor, mask: Tensor, depth: int | Tensor) -> tuple[Tensor, Tensor]:

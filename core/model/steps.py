@@ -22,13 +22,13 @@ from .threads import threads_for, using
 
 def stepwise(run: Callable) -> Callable:
     """Make a generator function (pair, prompt_ids, config, ...) work in steps: the laid-out weights are copies of the
-    weights that it started with, its numbers have the pair's dtype and devices whatever `torch.autocast` or default
-    device is around it, and memory that runs out is a DecodeError. Entering and leaving a step costs a small model some
+    weights that it started with, no gradient is kept, its numbers have the pair's dtype and devices whatever
+    `torch.autocast` or default device is around it, and memory that runs out is a DecodeError. Entering and leaving a step costs a small model some
     hundredths of its pass: `at_once` is the same as one step, for a caller that does nothing between the stages."""
     @contextlib.contextmanager
     def step(pair: Pair, prompt_ids: list[int], config: DecodeConfig, threads: int, copies: list):
         with (using(threads), memory_for(pair, prompt_ids, config), _new_tensors_on_cpu(),
-              torch.autocast(pair.target.device.type, enabled=False)):
+              torch.inference_mode(), torch.autocast(pair.target.device.type, enabled=False)):
             if not copies:
                 copies.append(refresh(pair.target.model, pair.head))
             try:

@@ -75,7 +75,8 @@ class Target:
         visible = torch.ones(1, 1, dtype=torch.bool)  # tells a piece
         if mask is not None:
             visible = torch.ones(rows, cache.length + rows, dtype=torch.bool)
-            visible[:, cache.length :] = mask
+            if rows > 1:  # one sees all there is, and itself
+                visible[:, cache.length :] = mask
         if self.attention == "eager":  # whoever looks at its weights: it adds what it is given
             visible = torch.zeros(visible.shape, dtype=self.dtype).masked_fill(~visible, torch.finfo(self.dtype).min)
         output = self.model.model(

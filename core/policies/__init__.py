@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import os
 import sys
@@ -36,10 +37,12 @@ def _own(policy: str, module: str, name: str) -> Policy:
             found = getattr(found, part)
         found = found() if isinstance(found, type) else found
     except Exception as error:  # whatever a stranger's file does when it is read
-        raise UserError(f"The policy {brief(policy)} cannot be loaded ({type(error).__name__}: {error}); give module:object, "
-                        "where the module can be imported from here.") from error
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UserError(f"The policy {brief(policy)} cannot be loaded ({said}); give module:object, where the module can be "
+                        "imported from here.") from error
     if not isinstance(found, Policy):
         raise UserError(f"{policy} is no policy but {brief(found)}; make it a subclass of core.policies.policy.Policy.")
+    found = copy.copy(found)  # it may be another's too, and ours
     found.name = policy  # in whatever it is recorded
     return found
 

@@ -54,6 +54,9 @@ def test_memory_that_runs_out_is_a_sentence(golden_pair, monkeypatch, error, siz
     sentence = str(caught.value)
     assert size in sentence and "shorten the prompt (3 tokens)" in sentence and "total_tokens (12)" in sentence, sentence
     assert "\n" not in sentence and len(caught.value.trace.rounds) == 2
+    passes.clear()
+    with pytest.raises(DecodeInterrupted, match=r"\(3 tokens\), or lower max_new_tokens \(30\)\.$"):
+        decode(golden_pair, [1, 115, 57], DecodeConfig("plain", max_new_tokens=30))
     assert caught.value.trace.output.finish_reason == "cancelled"
 
 

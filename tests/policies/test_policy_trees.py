@@ -183,6 +183,15 @@ def test_what_is_no_policy_is_one_sentence(policy, words):
     assert all(word in str(error.value) for word in words) and "\n" not in str(error.value)
 
 
+def test_a_file_that_breaks_is_one_sentence_and_ours_keeps_its_name(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken_policy.py").write_text("raise ValueError('one\\ntwo')\n")
+    with pytest.raises(UserError, match="ValueError: one two\\); give module:object"):
+        DecodeConfig("broken_policy:x")
+    assert DecodeConfig("core.policies.chain:POLICY").policy == "core.policies.chain:POLICY"
+    assert DecodeConfig("chain").policy == "chain"
+
+
 @pytest.mark.parametrize(("settings", "words"), [
     (dict(policy="chain", top_k=3), ["top_k", "chain", "length"]),
     (dict(policy="plain", length=3), ["length", "plain", "none"]),
