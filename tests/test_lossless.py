@@ -22,6 +22,9 @@ GRID = [
     dict(top_k=3, depth=3, total_tokens=1),
     dict(top_k=3, depth=4, total_tokens=39),  # every candidate
     dict(top_k=8, depth=2, total_tokens=20),
+    dict(policy="chain", length=1),
+    dict(policy="chain", length=7),
+    dict(policy="plain"),
 ]
 PROMPTS = [[7], [1, 5, 9, 3, 60, 21, 33], list(range(2, 60))]
 

@@ -216,8 +216,9 @@ def test_settings_of_a_policy_are_values():
         assert chain.top_k
 
 
-@pytest.mark.parametrize("settings", [dict(top_k=3, depth=2, total_tokens=7), dict(policy="chain", length=4), dict(policy="plain"),
-                                      dict(policy=Bush())], ids=lambda s: str(s.get("policy", "eagle2"))[:9])
+@pytest.mark.parametrize("settings", [dict(top_k=3, depth=2, total_tokens=7), dict(top_k=3, depth=4, total_tokens=1),
+                                      dict(policy="chain", length=4), dict(policy="plain"), dict(policy=Bush())],
+                         ids=lambda s: str(s.get("policy", "eagle2"))[:9])
 @pytest.mark.parametrize("most", [9, 1000])
 def test_the_caches_are_as_large_as_they_need_to_be(settings, most, random_pair, monkeypatch):
     """To the end of the answer, and to the end of the context: a row less, and one of them overflows."""

@@ -132,7 +132,8 @@ def test_its_tokenizer_spells_anything(storybook):
     assert storybook.eos_ids == (storybook.tokenizer.eos_token_id,) == (0,)
 
 
-@pytest.mark.parametrize("settings", [{}, {"top_k": 4, "depth": 3, "total_tokens": 12}, {"top_k": 1, "depth": 6, "total_tokens": 6}])
+@pytest.mark.parametrize("settings", [{}, {"top_k": 4, "depth": 3, "total_tokens": 12},
+                                      {"top_k": 1, "depth": 6, "total_tokens": 6}, {"policy": "chain", "length": 5}])
 @pytest.mark.parametrize("prompt", [HELD_OUT[2], "你好, def f(x):"])
 def test_greedy_is_lossless(storybook, prompt, settings):
     ids = storybook.tokenizer(prompt)["input_ids"]
