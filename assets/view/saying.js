@@ -1,7 +1,7 @@
 // The sentence of the frame, and the source of its step.
 
 import {fill, linkNodes, make, write} from './dom.js';
-import {quote} from './text.js';
+import {cellsOf, quote} from './text.js';
 
 export class Saying {
   constructor(view) {
@@ -23,7 +23,7 @@ export class Saying {
           : ['b', {class: `tok link s-${m.state(i, part[1])}`, 'data-node': part[1]}, quote(part[0])],
       ),
     );
-    this.length = parts.reduce((n, part) => n + (typeof part === 'string' ? part : part[0] + '  ').length, 0);
+    this.length = parts.reduce((n, part) => n + cellsOf(typeof part === 'string' ? part : quote(part[0])), 0);
     this.size();
     const source = this.view.data.header.page.source[frame.code];
     write(this.view.ref.file, source ? `${source.file}  ·  ${source.function}` : '');
@@ -37,9 +37,7 @@ export class Saying {
 
   // A long sentence is written smaller; when presenting, where all is large, sooner.
   size() {
-    const {lang, present} = this.view.state,
-      most = (lang === 'zh' ? 130 : 235) - (present ? 30 : 0);
-    this.view.ref.saycard.classList.toggle('long', this.length > most);
+    this.view.ref.saycard.classList.toggle('long', this.length > (this.view.state.present ? 205 : 235));
   }
 
   focus(focus) {

@@ -118,7 +118,7 @@ export class Stream {
 
   // What hovering says: equal texts may be other tokens.
   tell(span, what) {
-    span.title = `${this.view.say(what)} (id ${span.dataset.token})`;
+    span.title = this.view.say('tokenOf', {what: this.view.say(what), id: span.dataset.token});
   }
 
   token(round, id) {

@@ -19,3 +19,14 @@ def unfold(page, fold):
     """Opens a part of the form. Gradio goes on filling its fields for a moment; nobody types as fast as a test."""
     fold.click()
     page.wait_for_timeout(600)
+
+
+def speak(page, language):
+    """Presses the switch of language until it is the one that is wanted: there may be many."""
+    page.evaluate("""language => {
+      const seen = new Set(), now = () => document.querySelector('.tv').treeviz.state.lang;
+      while (now() !== language && !seen.has(now())) {
+        seen.add(now());
+        document.querySelector('[data-action=lang]').click();
+      }
+    }""", language)

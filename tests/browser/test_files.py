@@ -5,7 +5,7 @@ import json
 import pytest
 
 from core.trace import Trace
-from tests.browser.page import now, open_sidebar
+from tests.browser.page import now, open_sidebar, speak
 from tests.trace_maker import make_trace, trace_with_first_token
 
 pytestmark = pytest.mark.timeout(170)
@@ -121,7 +121,7 @@ def test_a_run_without_rounds_shows_its_token(visit, folder):
     page.wait_for_selector(".tv-empty:has-text('“*The·end$”, ended the text: nothing was drafted')")
     assert page.text_content(".tv-stream .piece") == "*The end$"
     assert "tau" not in page.text_content(".tv-pills")
-    page.click("[data-action=lang]")
+    speak(page, "zh")
     page.wait_for_selector(".tv-empty:has-text('就结束了文本')")
     with page.expect_download() as download:
         page.evaluate("document.querySelector('.tv').treeviz.shell.save()")

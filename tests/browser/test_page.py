@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.page import now, sentence
+from tests.browser.page import now, sentence, speak
 from tests.trace_maker import make_trace
 
 pytestmark = pytest.mark.timeout(170)
@@ -176,7 +176,7 @@ def test_play_help_and_language(visit):
     assert page.is_visible(".tv-help")
     page.keyboard.press("Escape")
     assert not page.is_visible(".tv-help")
-    page.click("[data-action=lang]")
+    speak(page, "zh")
     assert re.search("[\u4e00-\u9fff]", sentence(page)) and "根" in page.text_content(".tv-strip")
 
 

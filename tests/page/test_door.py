@@ -1,6 +1,7 @@
 """Who may come in: names, origins, frames, and what is shut. The table first, then strangers on the running program."""
 
 import asyncio
+import json
 import socket
 
 import pytest
@@ -193,6 +194,15 @@ def test_a_foreign_name_gets_a_sentence_and_nothing_else(app, path):
                                        "--allow-host evil.example.")
     for path in ("/gradio_api/upload", "/gradio_api/queue/join"):
         assert app.ask(path, b"{}", host="evil.example", Origin="http://evil.example")[0] == 403
+
+
+def test_what_is_refused_is_said_in_the_language_of_the_browser(app):
+    for asked, said in (("zh-CN,zh;q=0.9", "这里什么也没有。"), ("xx, zh", "这里什么也没有。"), ("en,zh", "There is nothing here."),
+                        ("*", "There is nothing here."), ("", "There is nothing here.")):
+        assert app.ask("/monitoring", Accept_Language=asked)[::2] == (404, said)
+    body = {"data": [], "fn_index": 999, "session_hash": "a"}
+    status, _, text = app.ask("/gradio_api/queue/join", body, Accept_Language="zh")
+    assert status == 400 and json.loads(text)["error"].startswith("无法使用这个请求（")
 
 
 def test_names_of_this_machine_are_served(app):

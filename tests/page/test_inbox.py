@@ -61,6 +61,15 @@ def test_what_nobody_fetches_is_forgotten(ask, monkeypatch):
     assert set(ask.queue.pending_event_ids_session) == set(ask.queue.pending_messages_per_session) == {"here", "runs", "more"}
 
 
+def test_a_refusal_is_in_the_language_of_the_browser():
+    queue = Queue()
+    Inbox(queue, {}.get)
+    for language, said in (("zh-CN", "会话名最多 64 个字符"), ("en", "A session's name has at most 64 characters")):
+        request = SimpleNamespace(headers={"accept-language": language}, client=SimpleNamespace(host="a"))
+        success, sentence, state = run(queue.push(SimpleNamespace(session_hash="x" * 65), request, None))
+        assert not success and sentence.startswith(said) and state == "error"
+
+
 def test_a_name_is_short(ask):
     assert ask("x" * 64, "1") and not ask("x" * 65, "1")
 
@@ -70,7 +79,8 @@ def test_long_names_and_unknown_ones_are_answered_in_few_words(tmp_path):
         listeners = json.loads(app.ask("/config")[2])["dependencies"]
         body = {"data": [], "fn_index": listeners[0]["id"], "session_hash": "x" * 100_000}
         status, _, text = app.ask("/gradio_api/queue/join", body)
-        assert (status, json.loads(text)["detail"]) == (400, module.LONG)
+        assert status == 400
+        assert json.loads(text)["detail"] == "A session's name has at most 64 characters; choose a shorter one."
         assert app.ask("/gradio_api/queue/data?session_hash=" + "x" * 10_000)[0] == 404
         assert "session_not_found" in app.ask("/gradio_api/queue/data?session_hash=nobody")[2]
         alone = [listener for listener in listeners if not listener["backend_fn"]]  # done by the browser itself

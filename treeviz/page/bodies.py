@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from ..story.language import ENGLISH, Said
+from ..story.phrases import say
+
 LARGEST = 65 << 20    # bytes of an upload; the page takes files of 64 MiB, and what is around them is less than one
 ASKED = 256 << 10     # of any other request: it is read as JSON, which takes a hundred times as much memory, while all wait
 TOGETHER = 256 << 20
@@ -18,17 +21,13 @@ PATIENCE = 30         # seconds that a sender may pause
 class Refused(Exception):
     """`status` and a sentence, for the one who sends too much or nothing more."""
 
-    def __init__(self, status: int, sentence: str):
-        super().__init__(sentence)
-        self.status = status
+    def __init__(self, status: int, said: Said):
+        super().__init__(said[ENGLISH])
+        self.status, self.said = status, said
 
 
-TOO_MUCH = "Too much is being sent to this page at once; try again in a moment."
-TOO_SLOW = f"Nothing came for {PATIENCE} seconds; send it again."
-
-
-def too_long(most: int) -> str:
-    return f"This is longer than {f'{most >> 20} MiB' if most >> 20 else f'{most >> 10} KiB'}; send less."
+def too_long(most: int) -> Said:
+    return say("refused.long", size=f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB")
 
 
 class Bodies:
@@ -48,7 +47,7 @@ class Bodies:
             try:
                 message = await asyncio.wait_for(receive(), PATIENCE)
             except TimeoutError:
-                raise Refused(408, TOO_SLOW) from None
+                raise Refused(408, say("refused.slow", n=PATIENCE)) from None
             whole = not message.get("more_body", False)
             self._add(mine, len(message.get("body", b"")), most)
             return message
@@ -66,4 +65,4 @@ class Bodies:
         if sum(self._coming.values()) > TOGETHER:
             self._cut.add(max(self._coming, key=self._coming.get))
         if mine in self._cut:
-            raise Refused(503, TOO_MUCH)
+            raise Refused(503, say("refused.much"))

@@ -22,6 +22,8 @@ from starlette.middleware import Middleware
 
 from core.errors import UserError
 
+from ..story.language import Said, preferred
+from ..story.phrases import say
 from .bodies import ASKED, LARGEST, Bodies, Refused, too_long
 from .space import hosted
 
@@ -152,7 +154,7 @@ class Door:
 
         refused = self.refusal(scope)
         if refused:
-            return await _answer(answer, *refused)
+            return await _answer(answer, scope, *refused)
         read, forget = self.bodies.bounded(receive, _most(scope))
         try:
             await self._let_in(scope, read, answer)
@@ -160,8 +162,8 @@ class Door:
             if started or scope["method"] != "POST":
                 raise
             status = error.status if isinstance(error, Refused) else 400  # else one that gradio cannot read
-            await _answer(answer, status, str(error) if status != 400 else
-                          f"This request cannot be used ({type(error).__name__}: {str(error)[:200]}).")
+            await _answer(answer, scope, status, error.said if status != 400 else
+                          say("refused.unreadable", error=f"{type(error).__name__}: {str(error)[:200]}"))
         finally:
             forget()
 
@@ -174,7 +176,7 @@ class Door:
         finally:
             await asyncio.to_thread(self.sweep)
 
-    def refusal(self, scope) -> tuple[int, str] | None:
+    def refusal(self, scope) -> tuple[int, Said] | None:
         """The status and the sentence for whoever is not let in."""
         sent = {}
         for name, value in scope["headers"]:
@@ -183,15 +185,15 @@ class Door:
         if len(host) != 1 or not self.guests.serves(host[0]):
             shown = HOST.fullmatch(host[0]) if host else None
             name = shown[1][:100] if shown else "NAME"
-            return 403, f"This page is not served under the name {name}; if it is yours, start it with --allow-host {name}."
+            return 403, say("refused.name", name=name)
         if any(not self.guests.knows(place, host[0]) for place in origin):
             self._tell(origin[0])
-            return 403, "Another page may not use this one; open it itself."
+            return 403, say("refused.other")
         site, mode = (sent.get(name, ["none"])[0] for name in (b"sec-fetch-site", b"sec-fetch-mode"))
         if site in ("cross-site", "same-site") and not origin and mode != "navigate":
-            return 403, "Another page may not use this one; open it itself."
+            return 403, say("refused.other")
         if not OPEN.fullmatch(scope["path"]):
-            return 404, "There is nothing here."
+            return 404, say("refused.nothing")
         length = sent.get(b"content-length", ["0"])[0]
         if length.isdecimal() and int(length) > _most(scope):
             return 413, too_long(_most(scope))
@@ -215,7 +217,9 @@ def _most(scope) -> int:
     return LARGEST if _uploads(scope) else ASKED
 
 
-async def _answer(send, status: int, sentence: str) -> None:
+async def _answer(send, scope, status: int, said: Said) -> None:
+    """`said` in the language that the browser asks for."""
+    sentence = said[preferred(dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1"))]
     body = json.dumps({"error": sentence}).encode() if status == 400 else sentence.encode()
     kind = b"application/json" if status == 400 else b"text/plain; charset=utf-8"
     await send({"type": "http.response.start", "status": status,

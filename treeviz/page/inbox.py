@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from ..story.language import preferred
+from ..story.phrases import phrase
 from .space import visitor
 
 NAME = 64         # characters of a session's name; gradio's own have 11
 PER_ADDRESS = 32  # events that one network address may have in the queue, or answered and not fetched
 UNFETCHED = 60    # seconds that an answer waits for somebody to fetch it
-LONG = f"A session's name has at most {NAME} characters; choose a shorter one."
-MANY = "Too much is being asked from your network at once; try again in a moment."
 
 
 class Inbox:
@@ -28,12 +28,13 @@ class Inbox:
 
     async def push(self, body, request, username):
         """As gradio's: (success, the event's id or a sentence, a word for what happened)."""
+        language = preferred(request.headers.get("accept-language", ""))
         if len(body.session_hash or "") > NAME:
-            return False, LONG, "error"
+            return False, phrase("refused.session", language, n=NAME), "error"
         self._tidy()
         address = visitor(request)
         if sum(place == address for _, place, _ in self._events.values()) >= PER_ADDRESS:
-            return False, MANY, "queue_full"
+            return False, phrase("refused.asked", language), "queue_full"
         success, event, state = await self._push(body, request, username)
         if success:
             self._events[event] = body.session_hash, address, time.monotonic()

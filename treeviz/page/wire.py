@@ -19,6 +19,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from ..story.language import preferred
+from ..story.phrases import phrase
 from ..view import ASSETS, OURS, SERVED
 from .inbox import NAME
 from .runs import Run
@@ -56,7 +58,7 @@ class Listeners:
                 await app(scope, receive, send)
                 return
             if len(name) > NAME:  # nobody's, and too long to be remembered
-                await JSONResponse({"error": "There is no such session."}, 404)(scope, receive, send)
+                await JSONResponse({"error": phrase("refused.stranger")}, 404)(scope, receive, send)
                 return
             self._come(name)
             try:
@@ -107,7 +109,8 @@ def lines_route(find: Callable[[str, str], Run | None]) -> Route:
         start = int(start) if re.fullmatch(r"\d{1,9}", start) else 0
         run = await asyncio.to_thread(find, request.path_params["shelf"], request.path_params["name"])
         if run is None:
-            return JSONResponse({"error": "This run is not kept here any more."}, 404)
+            language = preferred(request.headers.get("accept-language", ""))
+            return JSONResponse({"error": phrase("refused.gone", language)}, 404)
         how = "here" if run.done else "comes" if run.whole else "grows"
         headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Treeviz-Run": how}
         return StreamingResponse(_growing(run, start), media_type="application/x-ndjson", headers=headers)

@@ -23,7 +23,9 @@ export const watchUploads = shell => {
     options?.body instanceof FormData && options.body.has('files')
       ? post(address, options, share =>
           shell.toast(shell.say(share < 1 ? 'uploading' : 'opening', {share: Math.floor(100 * share)})),
-        )
+        ).catch(() => {
+          throw new TypeError(shell.say('uploadLost'));
+        })
       : fetch.call(globalThis, address, options);
   globalThis.fetch.watched = true;
 };
@@ -35,6 +37,6 @@ export const post = (address, {headers, body}, told) =>
     for (const [name, value] of Object.entries(headers ?? {})) request.setRequestHeader(name, value);
     request.upload.onprogress = ({loaded, total}) => told(loaded / total);
     request.onload = () => resolve(new Response(request.responseText, {status: request.status}));
-    request.onerror = () => reject(new TypeError('The upload broke off.'));
+    request.onerror = () => reject(new TypeError());
     request.send(body);
   });
