@@ -1,5 +1,5 @@
-"""What a person reads is in `assets/words/`, and nowhere else: code holds no sentences, names no language but English, and asks
-for every text that is there."""
+"""What a person reads is in `assets/words/`, and nowhere else: code holds no sentences, names no language but English,
+and asks for every text that is there."""
 
 import ast
 import re
@@ -15,15 +15,15 @@ PYTHON = [*sorted((ROOT / "treeviz").rglob("*.py")), ROOT / "app.py"]
 SCRIPTS = sorted((ROOT / "assets" / "view").rglob("*.js"))
 CHINESE = re.compile("[\u4e00-\u9fff]")
 WORDS = re.compile(r"[A-Za-z]{2,}[,.;:’'”)]* [a-z]{2,}")  # two words of a text, the second no name
-# What is said in a terminal, before there is a page: to whoever starts the program, in English as all of the command line.
+# What is said in a terminal, before there is a page: to whoever starts the program, in English as all commands do.
 TERMINAL = {"app.py", "machine.py", "scratch.py", "language.py", "door.py guests", "door.py _tell"}
-# What a caller in a notebook hears as a ValueError, prompts to try (they are for models that read English), plotly's own words.
-OTHERS = {"figures.py _frame", "__init__.py __getattr__", "choices.py QUESTIONS", "choices.py BEGINNINGS", "figures.py _figure",
-          "figures.py tree_figure 'top left'", "figures.py tree_figure 'top right'"}
+# What a caller in a notebook hears as a ValueError, prompts to try (for models that read English), plotly's own words.
+OTHERS = {"figures.py _frame", "__init__.py __getattr__", "choices.py QUESTIONS", "choices.py BEGINNINGS",
+          "figures.py _figure", "figures.py tree_figure 'top left'", "figures.py tree_figure 'top right'"}
 
 
 def sentences(code: str, file: str) -> list[str]:
-    """'FILE FUNCTION TEXT' of the texts in Python code that hold a few words, without docstrings and what is code itself."""
+    """'FILE FUNCTION TEXT' of the texts in Python code that hold a few words, but for docstrings and what is code."""
     found = []
 
     def look(node, inside):
@@ -47,13 +47,15 @@ def sentences(code: str, file: str) -> list[str]:
 def in_scripts(code: str) -> list[str]:
     """Texts in JavaScript that begin like a sentence; names of classes and parts are in small letters."""
     code = re.sub(r"(?m)(^|\s)//.*$", "", code)
-    return [text for text in re.findall(r"""['"`]((?:[^'"`\n\\]|\\.)*)['"`]""", code) if re.search(r"[A-Z][a-z]+,? [a-z]", text)]
+    texts = re.findall(r"""['"`]((?:[^'"`\n\\]|\\.)*)['"`]""", code)
+    return [text for text in texts if re.search(r"[A-Z][a-z]+,? [a-z]", text)]
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.name)
 def test_python_holds_no_sentences(path):
     allowed = tuple(f"{place} " for place in TERMINAL | OTHERS)
-    assert [text for text in sentences(path.read_text(encoding="utf-8"), path.name) if not f"{text} ".startswith(allowed)] == []
+    found = sentences(path.read_text(encoding="utf-8"), path.name)
+    assert [text for text in found if not f"{text} ".startswith(allowed)] == []
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
@@ -68,7 +70,8 @@ def test_what_is_allowed_is_there():
 
 
 def test_a_sentence_is_found():
-    python = 'class A:\n    def f(self):\n        """A doc string of it."""\n        gr.Button("Decode the prompt"); x = f"at {n} of them"; y = "k-v", "a b"'
+    python = ('class A:\n    def f(self):\n        """A doc string of it."""\n'
+              '        gr.Button("Decode the prompt"); x = f"at {n} of them"; y = "k-v", "a b"')
     assert sentences(python, "x.py") == ["x.py f 'Decode the prompt'", "x.py f ' of them'"]
     script = "// 'A comment of it'\nmake('p', 'tv-card tv-text', 'The first round'); t = `Round of ${n}`; on('Escape');"
     assert in_scripts(script) == ["The first round", "Round of ${n}"]
@@ -94,7 +97,8 @@ def test_every_text_of_page_and_story_is_used():
     for name in ("page", "story"):
         for key in section(name):
             asked = {bare(key), key.partition("@")[0]}
-            together = any(f'f"{start}.{{' in code and end in ends for start, _, end in (name.partition(".") for name in asked))
+            parts = [name.partition(".") for name in asked]
+            together = any(f'f"{start}.{{' in code and end in ends for start, _, end in parts)
             assert together or any(f'"{name}"' in code for name in asked), key
 
 
@@ -104,6 +108,6 @@ def test_every_text_of_the_view_is_used():
         if not isinstance(text, dict):
             assert f"'{bare(key)}'" in code or re.search(rf"\b{bare(key)}: (button|\(\) =>)", code) or (
                 key.endswith("Hint") and f"'{key[:-4]}'" in code), key
-        elif not re.search(rf"[`']{key}\.(\$\{{(?!key)|')", code):  # of some groups the name is put together: all of them are used
+        elif not re.search(rf"[`']{key}\.(\$\{{(?!key)|')", code):  # of some groups the name is put together
             for part in text:
                 assert f"'{key}.{part}'" in code or f"'{bare(part)}'" in code, f"{key}.{part}"

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from core.common.ink import visible
 
-from .story.frames import frames
+from .story.frames import ABSENT, FRAMES, frames
 from .story.labels import number, show
 from .story.language import ENGLISH
 from .story.layout import boxes, layout
@@ -22,7 +22,7 @@ from .story.phrases import phrase
 INK, GRID = "#7d8590", "rgba(125,133,144,.25)"
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#D55E00", "#E69F00", "#CC79A7"
 BUTTONS = ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]  # dragging zooms, a double click resets
-STATE = {  # letter of frames.py: (marker symbol, fill, outline)
+MARKERS = {  # by state: (symbol, fill, outline)
     "R": ("square", "#444b54", INK), "k": ("circle", SKY, BLUE),
     "e": ("circle", PURPLE, PURPLE), "s": ("circle-open", INK, INK),
     "p": ("circle-open-dot", INK, INK), "a": ("diamond", GREEN, GREEN),
@@ -98,13 +98,13 @@ def tree_figure(r, trace=None, frame: int | str = "accept", language: str = ENGL
     now = _frame(r, frame)
     tokens = [r.root, *r.candidates.token, r.accept.bonus]
     figure = _figure(phrase("figure.tree", language, round=r.index + 1), showlegend=True)
-    there = [node for node in place if now.states[node] != "."]
+    there = [node for node in place if now.states[node] != ABSENT]
     figure.add_scatter(**_fans(r, now, place), mode="lines", line=dict(color=GRID, width=0.8), hoverinfo="skip", showlegend=False)
     for letter, look in EDGE.items():
         x, y = _lines([node for node in there if (now.states[node] if now.states[node] in EDGE else "k") == letter], place, parent)
         if x:
             figure.add_scatter(x=x, y=y, mode="lines", line=look, hoverinfo="skip", showlegend=False)
-    for letter, (symbol, fill, outline) in STATE.items():
+    for letter, (symbol, fill, outline) in MARKERS.items():
         nodes = [node for node in there if now.states[node] == letter]
         if not nodes:
             continue
@@ -117,7 +117,7 @@ def tree_figure(r, trace=None, frame: int | str = "accept", language: str = ENGL
             hovertext=[f"{_label(trace, tokens[n])}<br>{name}, {phrase('figure.score', language)} {number(s)}"
                        for n, s in zip(nodes, scores)],
             hoverinfo="text")
-    numbers = _numbers(r, now.kind, there)
+    numbers = _numbers(r, FRAMES[now.code].number, there)
     figure.add_scatter(x=[place[n][0] + LABEL for n in numbers], y=[place[n][1] for n in numbers], mode="text", text=list(numbers.values()),
                        textposition="top left", textfont=dict(size=9, color=INK), hoverinfo="skip", showlegend=False)
     deepest = max(depth for depth, _ in place.values())
@@ -139,13 +139,13 @@ def _lines(nodes, place, parent) -> tuple[list, list]:
     return x, y
 
 
-def _numbers(r, kind: str, nodes) -> dict[int, str]:
-    """What stands at a box: its score, its row, or the target's probability, by the kind of the frame."""
+def _numbers(r, which: str, nodes) -> dict[int, str]:
+    """What stands at a box: its "score", its "row", or the "target"'s probability."""
     row_of = {candidate: row for row, candidate in enumerate(r.tree.candidate)}
     drafted = [n for n in nodes if 0 < n <= len(r.candidates.token)]
-    if kind in ("flatten", "commit"):
+    if which == "row":
         return {n: str(row_of[n]) for n in nodes if n in row_of}
-    if kind in ("verify", "accept"):
+    if which == "target":
         return {n: number(r.target.token_prob[row_of[n]]) for n in drafted if n in row_of}
     return {n: number(r.candidates.score[n - 1]) for n in drafted}
 
@@ -154,7 +154,7 @@ def _fans(r, now, place) -> dict:
     """A hair for every candidate without a box, at its parent's label; the likelier, the longer."""
     thin: dict[int, list[int]] = {}
     for node, above in enumerate(r.candidates.parent, start=1):
-        if node not in place and above in place and now.states[node] != ".":
+        if node not in place and above in place and now.states[node] != ABSENT:
             thin.setdefault(above, []).append(node)
     x, y = [], []
     for above, nodes in thin.items():

@@ -8,7 +8,7 @@ import pytest
 
 from core.trace import Trace
 from tests.trace_maker import make_trace
-from treeviz.story.frames import ABSENT, CODE, frames, pack, rejected_rows
+from treeviz.story.frames import ABSENT, FRAMES, frames, pack, rejected_rows
 from treeviz.story.labels import number, show
 from treeviz.story.language import LANGUAGES
 from treeviz.story.layout import boxes, layout, to_networkx
@@ -56,7 +56,7 @@ def test_states_tell_the_round(trace):
         count, all_frames = len(r.candidates.token), frames(r)
         for frame in all_frames:
             assert len(frame.states) == count + 2 and unpack(pack(frame.states)) == frame.states
-            assert frame.states[0] == "R" and frame.code in CODE
+            assert frame.states[0] == "R" and frame.code in FRAMES
             assert all(frame.states[i] != ABSENT for i in frame.focus)
         for frame in all_frames:
             if frame.kind == "expand":
@@ -207,7 +207,7 @@ def test_labels(text, label):
 
 def test_every_step_has_its_source():
     found = sources()
-    assert set(found) == set(CODE), "a function was renamed: mend CODE in frames.py"
+    assert set(found) == set(FRAMES), "a function was renamed: mend FRAMES in frames.py"
     for key, source in found.items():
         assert source["marks"], f"no line of {source['function']} is marked for {key}"
         assert f"def {source['function'].split('.')[-1]}" in "".join(source["lines"])

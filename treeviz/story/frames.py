@@ -9,23 +9,38 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-# One letter per state; a node that does not exist yet is ABSENT.
-ROOT, SCORED, EXPANDED, KEPT, PRUNED, ACCEPTED, REJECTED, BONUS, ABSENT = "Rsekpaxb."
+# One letter per state; a node that does not exist yet is ABSENT. The browser's side of both tables is
+# `assets/view/frames.js`.
+STATES = ROOT, SCORED, EXPANDED, KEPT, PRUNED, ACCEPTED, REJECTED, BONUS = tuple("Rsekpaxb")
+ABSENT = "."
 
-# By kind: the file and function of `core/` that does the step, and the lines of it to mark, where the pattern is found. What
-# comes after a dot is another way of doing the same. The browser's side of the table is `assets/view/frames.js`.
-CODE = {
-    "root": ("core/decoder.py", "rounds", r"yield Started|root = accepted\.bonus|root, path = |fresh = torch\.cat"),
-    "expand": ("core/tree.py", "expand", r"topk|logsumexp|return"),
-    "select": ("core/tree.py", "select", r"return"),
-    "rerank": ("core/tree.py", "rerank", r"return"),
-    "flatten": ("core/tree.py", "flatten", r"row_of|mask\[|path\[|leaf\["),
-    "verify": ("core/model/target.py", "Target.verify", r"forward|position"),
-    "accept": ("core/verify.py", "accept_greedy", r"matches|length = |return"),
-    "accept.sample": ("core/verify.py", "accept_sampling", r"draws\.append|accepted|left -=|index_fill"),
-    "commit": ("core/model/cache.py", "KVCache.keep", r"=|copy|index"),
+
+class Step(NamedTuple):
+    """What there is to show of a kind of frame: the file and function of `core/` that do it, a pattern of the lines to
+    mark, and the number at a box ("score", "row" or "target", its probability)."""
+
+    file: str
+    function: str
+    mark: str
+    number: str
+
+
+# By kind; what comes after a dot is another way of doing the same.
+FRAMES = {
+    "root": Step("core/decoder.py", "rounds", r"yield Started|root = accepted\.bonus|root, path = |fresh = torch\.cat",
+                 "score"),
+    "expand": Step("core/tree.py", "expand", r"topk|logsumexp|return", "score"),
+    "select": Step("core/tree.py", "select", r"return", "score"),
+    "rerank": Step("core/tree.py", "rerank", r"return", "score"),
+    "flatten": Step("core/tree.py", "flatten", r"row_of|mask\[|path\[|leaf\[", "row"),
+    "verify": Step("core/model/target.py", "Target.verify", r"forward|position", "target"),
+    "accept": Step("core/verify.py", "accept_greedy", r"matches|length = |return", "target"),
+    "accept.sample": Step("core/verify.py", "accept_sampling", r"draws\.append|accepted|left -=|index_fill", "target"),
+    "commit": Step("core/model/cache.py", "KVCache.keep", r"=|copy|index", "row"),
 }
 
 
@@ -33,11 +48,12 @@ CODE = {
 class Frame:
     """One step of a round.
 
-    kind    what step it is: a key of CODE, but for what follows a dot
+    kind    what step it is: a key of FRAMES, but for what follows a dot
     layer   the layer of an expand or select frame, else None
-    code    key of CODE: the function that does this step
+    code    key of FRAMES: the function that does this step
     states  one letter per node: the root, every candidate in creation order, and last the bonus
     focus   the nodes that the step is about: 0 is the root, i the candidate i, `len(states) - 1` the bonus
+    counts  what its sentence may name beside what every round has
     """
 
     kind: str
@@ -45,6 +61,7 @@ class Frame:
     code: str
     states: str
     focus: tuple[int, ...]
+    counts: Mapping[str, int | str]
 
 
 def frames(round_) -> list[Frame]:
@@ -56,8 +73,8 @@ def frames(round_) -> list[Frame]:
     state = [ROOT] + [ABSENT] * (count + 1)
     result = []
 
-    def frame(kind, focus, layer=None, code=None):
-        result.append(Frame(kind, layer, code or kind, "".join(state), tuple(focus)))
+    def frame(kind, focus, layer=None, code=None, **counts):
+        result.append(Frame(kind, layer, code or kind, "".join(state), tuple(focus), counts))
 
     frame("root", [0])
     for level, layer in enumerate(r.layers):

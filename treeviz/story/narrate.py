@@ -67,10 +67,11 @@ class _Teller:
         return _fill(template("story", name, self.language, values.get("n"), self.policy), **values)
 
     def usual(self, frame: Frame) -> list[Part]:
-        """Of a frame that needs no numbers but what every round has: its text is the one of its kind."""
-        r = self.r
-        return self.text(frame.kind, round=r.index + 1, root=self.token(0), bonus=self.token(self.bonus), rows=len(r.tree.parent),
-                         candidates=len(r.candidates.token), accepted=r.accept.length, focus=len(frame.focus))
+        """Of a frame that needs nothing but what every round has and what it counts itself: the text of its kind."""
+        r, focus = self.r, [self.token(node) for node in frame.focus]
+        has = dict(round=r.index + 1, root=self.token(0), bonus=self.token(self.bonus), rows=len(r.tree.parent),
+                   candidates=len(r.candidates.token), accepted=r.accept.length, n=len(focus), focus=self.list(focus))
+        return self.text(frame.kind, **has | frame.counts)
 
     def token(self, node: int) -> tuple[str, int]:
         r = self.r

@@ -7,14 +7,15 @@ import re
 from functools import cache
 from pathlib import Path
 
-from .frames import CODE
+from .frames import FRAMES
 
 HOME = Path(__file__).resolve().parents[2]
+
 
 @cache
 def sources() -> dict[str, dict]:
     """{code key: {file, function, first, lines, marks}}; a function that cannot be found is left out."""
-    found = {key: _function(*where) for key, where in CODE.items()}
+    found = {key: _function(*where) for key, (*where, _) in FRAMES.items()}
     return {key: source for key, source in found.items() if source}
 
 
