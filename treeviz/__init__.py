@@ -5,7 +5,7 @@ For notebooks: `tree_figure(round, trace)`, `mask_figure(round, trace)`, `to_net
 
 from importlib import import_module
 
-_HOME = {"tree_figure": "figures", "mask_figure": "figures", "to_networkx": "story.layout", "trace_view": "view",
+_HOME = {"tree_figure": "figures", "mask_figure": "figures", "to_networkx": "graph", "trace_view": "view",
          "page_lines": "story.lines"}
 __all__ = list(_HOME)
 

@@ -1,1 +1,1 @@
-"""The commands and their flags. Everything they do is done elsewhere."""
+"""The commands and their flags. Knows nothing of how anything is done: all of that is elsewhere."""

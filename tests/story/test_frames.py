@@ -11,7 +11,7 @@ from tests.trace_maker import make_trace
 from treeviz.story.frames import ABSENT, FRAMES, frames, pack, rejected_rows
 from treeviz.story.labels import number, show
 from treeviz.story.language import LANGUAGES
-from treeviz.story.layout import boxes, layout, to_networkx
+from treeviz.story.layout import boxes, layout
 from treeviz.story.lines import PageLines, Pieces, page_lines, trace_of
 from treeviz.story.narrate import narrate, plain, round_gain
 from treeviz.story.source import sources
@@ -167,6 +167,8 @@ def test_layout_is_tidy(trace):
 
 def test_networkx_graph_is_the_round(trace):
     import networkx as nx
+
+    from treeviz import to_networkx
     r = trace.rounds[0]
     graph = to_networkx(r, trace)
     assert nx.is_arborescence(graph) and len(graph) == len(r.candidates.token) + 2
