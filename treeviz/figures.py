@@ -268,3 +268,6 @@ def pace_figure(trace, language: str = ENGLISH) -> go.Figure:
     figure.update_xaxes(title_text=phrase("chart.prefill", language))
     figure.update_yaxes(title_text=phrase("chart.tokens", language))
     return figure
+
+
+CHARTS = (accepted_figure, depth_figure, time_figure, pace_figure)  # of a run, as the page has them, two a row

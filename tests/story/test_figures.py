@@ -83,7 +83,7 @@ def test_charts_add_up(trace):
 
 
 def test_charts_in_chinese_show_the_same_numbers(trace):
-    for figure in (figures.accepted_figure, figures.depth_figure, figures.time_figure, figures.pace_figure):
+    for figure in figures.CHARTS:
         english, chinese = figure(trace), figure(trace, "zh")
         assert re.search("[一-鿿]", chinese.layout.title.text) and not re.search("[一-鿿]", english.to_json())
         assert [(part.x, part.y) for part in english.data] == [(part.x, part.y) for part in chinese.data]

@@ -36,7 +36,7 @@ def test_the_page_is_told_the_token_and_why_there_is_no_more(trace):
 
 
 def test_every_chart_says_why_it_is_empty(trace):
-    for figure in (figures.accepted_figure, figures.depth_figure, figures.time_figure, figures.pace_figure):
+    for figure in figures.CHARTS:
         for language, word in (("en", "ended the text"), ("zh", "结束了文本")):
             drawn = figure(trace, language)
             assert not drawn.data and word in drawn.layout.annotations[0].text and "tau 0" not in drawn.to_json()

@@ -21,9 +21,9 @@ def draw(trace, language: str = ENGLISH) -> None:
         gr.Markdown(MARKS.sub(r"\\\g<0>", said), latex_delimiters=[])  # a token may hold any of them
         return
     gr.Markdown(definitions(trace, language))
-    for row in ((figures.accepted_figure, figures.depth_figure), (figures.time_figure, figures.pace_figure)):
+    for first in range(0, len(figures.CHARTS), 2):
         with gr.Row():
-            for figure in row:
+            for figure in figures.CHARTS[first:first + 2]:
                 # no narrower: on a phone they stand one below the other
                 gr.Plot(figure(trace, language), show_label=False, min_width=300, elem_classes="tv-chart")
 
