@@ -81,15 +81,14 @@ from treeviz.page.choices import Source
 from treeviz.story.language import LANGUAGES, missing, preferred
 from treeviz.story.lines import page_lines
 from treeviz.story.phrases import phrase, say
-from treeviz.view import message
+from treeviz.view import message, pack
 
 trace = Trace.load("assets/traces/sky-small.json.gz")
 page, _ = build_page(Options(Source("storybook", device="cpu")))
-view = next(block for block in page.blocks.values() if getattr(block, "elem_id", None) == "tv-view")
 switch = next(block for block in page.blocks.values() if ("en", "en") in (getattr(block, "choices", None) or []))
 speak = next(fn.fn for fn in page.fns.values() if fn.targets[0][1] == "language")
 frame = json.loads(page_lines(trace).splitlines()[1])["page"]["frames"][0]
-print(json.dumps({"languages": LANGUAGES, "script": view.js_on_load, "error": say("error.empty")["eo"],
+print(json.dumps({"languages": LANGUAGES, "switch": [words["switch"] for words in pack()["words"].values()], "error": say("error.empty")["eo"],
                   "say": frame["say"]["eo"], "english": frame["say"]["en"],
                   "page": [part.get("value") for part in speak("eo", "storybook")[1:]],
                   "message": message("ok", say("done")), "chart": figures.depth_figure(trace, "eo").layout.title.text,
@@ -117,7 +116,7 @@ def test_a_language_is_one_file(house):
     house.write("assets/words/eo.json", json.dumps(words, ensure_ascii=False))
     told = house.python(SPOKEN)
     assert told["languages"] == ["en", *sorted({*LANGUAGES, "eo"} - {"en"})]
-    assert json.dumps(told["languages"]) in told["script"] and ["eo", "eo"] in told["choices"] and told["door"] == "eo"
+    assert told["switch"][told["languages"].index("eo")] == "EO" and ["eo", "eo"] in told["choices"] and told["door"] == "eo"
     assert told["say"][0].startswith("Post ") and told["say"] != told["english"]
     assert "Malkodi" in told["page"] and "Decode" not in told["page"]
     assert "Stop" in told["page"], "what is left out is English"

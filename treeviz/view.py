@@ -1,9 +1,13 @@
 """trace_view(): the linked tree, mask and token stream as one `gr.HTML`. The only module that knows the browser side.
 
-The template is constant and empty: gradio would run what it finds there. The view itself is ES modules (`assets/view/`), which the
-browser asks for one by one, so that a change to one of them is seen at the next load of the page. All text reaches it as one
-JSON-lines string in `value`, and is written with `textContent` only. The modules import each other by relative paths and hold
-no address, so that a single file may carry them too, as an import map.
+The template is constant and empty: gradio would run what it finds there. The view itself is ES modules (`assets/view/`), which
+travel together as a pack: our own page asks for it at each load, so that a change to a module is seen, and in a page of somebody
+else's it comes with the component. All text reaches the view as one JSON-lines string in `value`, and is written with
+`textContent` only.
+
+A pack needs no server. The modules import each other by relative paths, none imports one that imports it, and none holds an address
+but those of a host (`assets/view/host/`): a single file, or a notebook, can carry the pack, `styles()` and a run's lines, make a blob
+of each module as `assets/page/view.js` does, and begin with a shell (`shell.js`) that has no host.
 """
 
 from __future__ import annotations
@@ -16,34 +20,39 @@ import gradio as gr
 from .story.language import LANGUAGES
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-SERVED = ("view", "words")  # of the assets, what a browser asks for
 STYLES = ("base", "text", "tree", "legend", "panels", "details", "sentence", "room")  # in the order of the cascade
-MODULES = tuple(sorted(f"{path.relative_to(ASSETS)}" for path in (ASSETS / "view").rglob("*.js")))
-OURS = "/treeviz/assets"  # where our own page serves them
+PACK = "treeviz/view.json"  # where our own page hands out the pack
 BETWEEN = "\x1f"  # the languages of a message
 
-# Run by gradio once the component is there. It knows those events of a component whose names stand in its script.
-SCRIPT = r"""
-// 'select', 'language', 'retry'
-const root = (globalThis.gradio_config?.root ?? '').replace(/\/$/, '');
-import(root + %s + '/view/host/gradio.js').then(({mount}) => mount(element, props, watch, trigger, %s));
-"""
-MESSAGE_SCRIPT = r"""
-const line = element.querySelector('.tv-message'), languages = %s;
-const show = first => {
-  const value = typeof props.value === 'string' ? props.value : '';
-  const said = value.replace(/^(ok|busy|error):/, '').split('\x1f');
-  line.textContent = said[Math.max(0, languages.indexOf(document.documentElement.lang))] ?? said[0];
-  line.dataset.kind = (value.match(/^(ok|busy|error):/) || ['', ''])[1];
-  line.hidden = !line.textContent;
-  // An answer is brought into sight; in the next painting, when the line has its room.
-  if (first !== true && ['ok', 'error'].includes(line.dataset.kind)) requestAnimationFrame(
-    () => { if (line.getBoundingClientRect().right > 0) line.scrollIntoView({block: 'nearest'}); });  // not in a closed sidebar
-};
-watch('value', show);
-show(true);
-new MutationObserver(() => show(true)).observe(document.documentElement, {attributes: true, attributeFilter: ['lang']});
-"""
+
+def _text(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def script(name: str, **given) -> str:
+    """What gradio is given to run in the browser, of `assets/page/`; a word in capitals there is a value that is given here."""
+    text = _text(f"page/{name}.js")
+    for word, value in given.items():
+        text = text.replace(f" {word};", f" {json.dumps(value)};")
+    return text
+
+
+def pack() -> dict:
+    """The view as it lies there now: {"modules": {name: text}, "words": {language: its name, what its switch says, and its words
+    of the view}}."""
+    modules = sorted((ASSETS / "view").rglob("*.js"))
+    words = {language: json.loads(_text(f"words/{language}.json")) for language in LANGUAGES}
+    return {"modules": {path.relative_to(ASSETS / "view").as_posix(): path.read_text(encoding="utf-8") for path in modules},
+            "words": {language: {part: all_of_it[part] for part in ("name", "switch", "view")} for language, all_of_it in words.items()}}
+
+
+def styles() -> str:
+    return "".join(_text(f"view/styles/{name}.css") for name in STYLES)
+
+
+def head() -> str:
+    """For the head of our own page: the styles around the view, and the pack, so that it comes before it is asked for."""
+    return f'<style>{_text("page/page.css")}</style>\n<link rel="preload" as="fetch" crossorigin href="{PACK}">'
 
 
 def trace_view(shown: str = "", address: str = "", **settings) -> gr.HTML:
@@ -51,22 +60,16 @@ def trace_view(shown: str = "", address: str = "", **settings) -> gr.HTML:
     the server (`treeviz.page.shelf`), which the browser reads as it grows.
 
     Give it a longer string that starts with the one it has, and it appends; any other string is a new run. address: where the
-    server hands out the assets, below its root; in an app of your own gradio does, as static files.
+    page's own server hands out the pack; else it comes with the component.
     """
-    if not address:
-        gr.set_static_paths([ASSETS / part for part in SERVED])
-        address = f"/gradio_api/file={ASSETS.as_posix()}"
-    style = "".join((ASSETS / "view" / "styles" / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
-    return gr.HTML(value=shown, html_template='<div class="tv-mount"></div>', css_template=style,
-                   js_on_load=SCRIPT % (json.dumps(address), json.dumps(LANGUAGES)), apply_default_css=False,
-                   elem_classes=["tv-host"], **settings)
+    return gr.HTML(value=shown, html_template='<div class="tv-mount"></div>', css_template=styles(),
+                   js_on_load=script("view", GIVEN=address or pack()), apply_default_css=False, elem_classes=["tv-host"], **settings)
 
 
 def message_view(**settings) -> gr.HTML:
     """One line of plain text for progress and errors, in the language of the page: its value is a `message`."""
-    return gr.HTML(value="", html_template='<div class="tv-message" role="status" hidden></div>',
-                   css_template=(ASSETS / "message.css").read_text(encoding="utf-8"), js_on_load=MESSAGE_SCRIPT % json.dumps(LANGUAGES),
-                   apply_default_css=False, **settings)
+    return gr.HTML(value="", html_template='<div class="tv-message" role="status" hidden></div>', js_on_load=script("message"),
+                   css_template=_text("page/message.css"), apply_default_css=False, languages=list(LANGUAGES), **settings)
 
 
 def message(kind: str, said: dict[str, str]) -> str:

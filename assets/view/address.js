@@ -1,8 +1,9 @@
 // The address: a link to exactly what is seen.
 
-export const readHash = () => {
-  const hash = new URLSearchParams(location.hash.slice(1));
-  const number = name => (hash.has(name) && /^\d+$/.test(hash.get(name)) ? Number(hash.get(name)) : null);
+// What a link says; `order` is "row" and the rest null or false where it says nothing.
+export const parsed = text => {
+  const hash = new URLSearchParams(text.replace(/^#/, ''));
+  const number = name => (/^\d+$/.test(hash.get(name) ?? '') ? Number(hash.get(name)) : null);
   return {
     run: hash.get('run'),
     round: number('round'),
@@ -16,11 +17,10 @@ export const readHash = () => {
   };
 };
 
-export const writeHash = ({view}) => {
-  const {round, frame, pin, panel, order, lang, down, present} = view.state,
-    hash = new URLSearchParams();
-  const name = view.data.header?.page.name;
-  if (name) hash.set('run', name);
+// The link to a state (`state.js`) of a run; rounds and frames are counted from one.
+export const spelled = (run, {round, frame, pin, panel, order, lang, down, present}) => {
+  const hash = new URLSearchParams();
+  if (run) hash.set('run', run);
   hash.set('round', round + 1);
   hash.set('frame', frame + 1);
   if (pin !== null) hash.set('pin', pin);
@@ -29,20 +29,27 @@ export const writeHash = ({view}) => {
   if (lang !== 'en') hash.set('lang', lang);
   if (down) hash.set('down', 1);
   if (present) hash.set('present', 1);
-  if (location.hash !== '#' + hash) history.replaceState(history.state, '', '#' + hash);
+  return '#' + hash;
+};
+
+export const readHash = () => parsed(location.hash);
+
+export const writeHash = ({view}) => {
+  const hash = spelled(view.data.header?.page.name, view.state);
+  if (location.hash !== hash) history.replaceState(history.state, '', hash);
 };
 
 // A link that the person puts into the open page; what writeHash writes is not heard here.
 export const followHash = shell => {
-  const {view} = shell;
-  view.on(window, 'hashchange', () => {
+  const {view, life} = shell;
+  life.on(window, 'hashchange', () => {
     const link = (shell.link = readHash()),
       {panel, order, down, present, lang, run} = link,
       spoken = view.state.lang;
     view.set({panel, order, down, present, playing: false, lang: view.words.has(lang) ? lang : spoken});
-    clearTimeout(shell.hashing); // the link stays as it was put in until one steps on
+    life.stop('address'); // the link stays as it was put in until one steps on
     if (view.state.lang !== spoken) shell.speak();
-    if (run && run !== view.data.header?.page.name) shell.trigger('select', {run});
+    if (run && run !== view.data.header?.page.name) shell.host.ask('select', {run});
     else if (view.model && shell.arrive(false)) {
       view.draw('round');
       if (view.state.pin !== null) view.tree.reveal(view.state.pin);

@@ -6,10 +6,10 @@ import {clip} from './text.js';
 
 const SPEEDS = [0.5, 1, 2, 4];
 
-export const button = (name, text, action, className = '') => {
+export const button = (life, name, text, action, className = '') => {
   const made = make('button', `btn ${className}`, text);
   made.dataset.action = name;
-  made.addEventListener('click', action);
+  life.on(made, 'click', action);
   return made;
 };
 
@@ -25,28 +25,27 @@ export const controls = {
       this.step(by);
     };
     const speed = () => this.set({speed: SPEEDS[(SPEEDS.indexOf(this.state.speed) + 1) % SPEEDS.length]});
-    const own = (box, ...made) => {
-      box.append(...made);
-      for (const each of made) this.buttons[each.dataset.action] = each;
+    const own = (box, ...all) => {
+      for (const [name, ...how] of all) box.append((this.buttons[name] = button(this.life, name, ...how)));
     };
     this.buttons = {};
     own(
       this.ref.control,
-      button('previous', '⟨', () => step(-1)),
-      button('play', '▶', () => this.set({playing: !this.state.playing})),
-      button('next', '⟩', () => step(1)),
-      button('speed', '1×', speed, 'small'),
+      ['previous', '⟨', () => step(-1)],
+      ['play', '▶', () => this.set({playing: !this.state.playing})],
+      ['next', '⟩', () => step(1)],
+      ['speed', '1×', speed, 'small'],
     );
     own(
       this.ref.treetools,
-      button('direction', '⤵', () => this.set({down: !this.state.down})),
-      button('zoomOut', '−', () => this.tree.scale(1 / 1.3)),
-      button('zoomIn', '+', () => this.tree.scale(1.3)),
-      button('fit', '⤢', () => this.tree.fit(!this.tree.whole)),
+      ['direction', '⤵', () => this.set({down: !this.state.down})],
+      ['zoomOut', '−', () => this.tree.scale(1 / 1.3)],
+      ['zoomIn', '+', () => this.tree.scale(1.3)],
+      ['fit', '⤢', () => this.tree.fit(!this.tree.whole)],
     );
     own(
       this.ref.paneltools,
-      button('order', '', () => this.set({order: this.state.order === 'tree' ? 'row' : 'tree'}), 'small'),
+      ['order', '', () => this.set({order: this.state.order === 'tree' ? 'row' : 'tree'}), 'small'],
     );
     this.drawControls();
   },

@@ -1,5 +1,7 @@
 // The trace as the page holds it: lines are parsed once, rounds are prepared when they are first looked at.
 
+import {ABSENT} from './frames.js';
+
 export class Data {
   constructor() {
     this.reset();
@@ -123,7 +125,7 @@ export class Round {
   }
   // The candidates that exist in a frame, the best score first.
   there(frame) {
-    return (this.present[frame] ??= this.ranked.filter(id => this.state(frame, id) !== '.'));
+    return (this.present[frame] ??= this.ranked.filter(id => this.state(frame, id) !== ABSENT));
   }
   path(id) {
     const path = [];

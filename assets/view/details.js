@@ -1,7 +1,7 @@
 // What is known of one node.
 
 import {KEEP, fill} from './dom.js';
-import {DECIDED, FRAMES, RANKED, VERIFIED} from './frames.js';
+import {ABSENT, DECIDED, FRAMES, RANKED, VERIFIED} from './frames.js';
 import {clip, num, quote} from './text.js';
 
 export class Details {
@@ -100,7 +100,7 @@ export class Details {
           id: m.raw.tree.candidate.find((c, i) => m.raw.tree.parent[i] === row && m.tokens[c] === token),
         })),
       );
-    const children = (m.children.get(id) || []).filter(child => m.state(now, child) !== '.');
+    const children = (m.children.get(id) || []).filter(child => m.state(now, child) !== ABSENT);
     if (!verified && children.length)
       bars = this.bars(
         d('children', {n: children.length}),

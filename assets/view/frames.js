@@ -8,7 +8,8 @@ export const DRAFTING = 0,
   VERIFIED = 3,
   DECIDED = 4;
 
-// unit: what the number in a box is (words: `unit`); panel: the one that is shown unless the person has chosen another.
+// unit: what the number in a box is (words: `unit`); panel: the one that is shown unless the person has chosen another,
+// and sampled: the one where there were draws; stage: what is known by then.
 export const FRAMES = {
   root: {unit: 'p', panel: 'scores', stage: DRAFTING},
   expand: {unit: 'p', panel: 'scores', stage: DRAFTING},
@@ -16,19 +17,22 @@ export const FRAMES = {
   rerank: {unit: 'score', panel: 'scores', stage: RANKED},
   flatten: {unit: 'row', panel: 'mask', stage: ROWS},
   verify: {unit: 'choice', panel: 'mask', stage: VERIFIED},
-  accept: {unit: 'target', panel: 'mask', stage: DECIDED},
+  accept: {unit: 'target', panel: 'mask', sampled: 'draws', stage: DECIDED},
   commit: {unit: 'row', panel: 'cache', stage: DECIDED},
 };
 
-// By letter, in the order of the legend; ABSENT is a node that does not exist yet.
+export const OPENS = 'accept'; // what one comes to: in a run that opens, in a round that is named
+
+// By letter, in the order of the legend. glyph: before a token; tone: the colour of its dot among the scores, which is
+// small where it is thin. ABSENT is a node that does not exist yet.
 export const ABSENT = '.';
 export const STATES = {
   R: {glyph: ''},
-  s: {glyph: ''},
-  e: {glyph: '▸'},
-  k: {glyph: ''},
-  p: {glyph: ''},
-  a: {glyph: '✓'},
-  x: {glyph: '✕'},
+  s: {glyph: '', tone: 'soft', thin: true},
+  e: {glyph: '▸', tone: 'purple'},
+  k: {glyph: '', tone: 'blue'},
+  p: {glyph: '', tone: 'soft', thin: true},
+  a: {glyph: '✓', tone: 'green'},
+  x: {glyph: '✕', tone: 'verm'},
   b: {glyph: '+'},
 };

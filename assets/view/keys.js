@@ -25,9 +25,9 @@ export const listenToKeys = shell => {
     p: () => view.set({present: !view.state.present}),
     t: () => view.set({down: !view.state.down}),
   };
-  view.on(document, 'keydown', event => {
+  shell.life.on(document, 'keydown', event => {
     if (!root.isConnected) {
-      view.destroy();
+      shell.destroy(); // whoever took it away has told nobody
       return;
     }
     const target = event.target,

@@ -2,7 +2,7 @@
 // What does not follow the pointer is drawn once and kept as a picture.
 
 import {put, write} from './dom.js';
-import {DRAFTING, FRAMES} from './frames.js';
+import {DRAFTING, FRAMES, STATES} from './frames.js';
 import {clip, num} from './text.js';
 
 export const colours = view => {
@@ -99,14 +99,12 @@ export const paintScores = (panel, m) => {
       base.fillStyle = c.soft;
       base.fillText(num(s, step < 1 ? 1 : 0), left - 6, py(s));
     }
-    const tone = {s: c.soft, e: c.purple, k: c.blue, p: c.soft, a: c.green, x: c.verm};
     there.forEach((id, i) => {
-      const state = m.state(now, id),
-        strong = state !== 's' && state !== 'p';
+      const {tone, thin} = STATES[m.state(now, id)];
       const fresh = frame.kind === 'expand' && m.layer(id) === frame.layer;
-      base.fillStyle = fresh ? c.ink : tone[state];
-      base.globalAlpha = strong || fresh ? 1 : 0.5;
-      if (!strong) {
+      base.fillStyle = fresh ? c.ink : c[tone];
+      base.globalAlpha = thin && !fresh ? 0.5 : 1;
+      if (thin) {
         base.fillRect(px(i) - 1.5, py(m.score(id)) - 1.5, 3, 3);
         return;
       }

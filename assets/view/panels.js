@@ -40,16 +40,15 @@ export class Panels {
       if (!this.model) return;
       this.paint();
       if (!this.table.hidden) {
-        fill(this.table, this[this.shown](this.model));
+        fill(this.table, this[this.shown](this.model)); // as much of a token as there is room for
         this.focus(this.model, this.focused);
-      } // as much of a token as there is room for
+      }
     });
   }
 
   get name() {
-    const kind = this.view.frame.kind,
-      sampled = this.model.raw.accept.draws.length > 0;
-    return this.view.state.panel ?? (kind === 'accept' && sampled ? 'draws' : FRAMES[kind].panel);
+    const {panel, sampled} = FRAMES[this.view.frame.kind];
+    return this.view.state.panel ?? ((this.model.raw.accept.draws.length && sampled) || panel);
   }
 
   frame(m) {
@@ -120,14 +119,14 @@ export class Panels {
       }
       this.filled = ((now - start) / time) * rows;
       this.paint();
-      if (this.filled < rows) requestAnimationFrame(step);
+      if (this.filled < rows) this.view.life.nextFrame('fill', step);
       else {
         this.filled = Infinity;
         this.paint();
       }
     };
     this.filled = 0;
-    requestAnimationFrame(step);
+    this.view.life.nextFrame('fill', step);
   }
 
   focus(m, focus) {

@@ -14,7 +14,7 @@ export class Saying {
 
   frame(m, i) {
     const frame = m.frames[i];
-    const parts = frame.say[this.view.state.lang];
+    const parts = this.view.told(frame.say);
     fill(
       this.box,
       parts.map(part =>

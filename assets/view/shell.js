@@ -1,53 +1,72 @@
-// The shell around one view of a page: keys, address, language, theme, menu, help, and what it says in passing. A
-// view knows nothing of it. Where the page comes from is the host's (`host/`): it is asked through `trigger`.
+// The shell around the view of a page: keys, address, language, theme, menu, help, and what is said in passing. A view
+// knows nothing of it. Where the page comes from is the host's (`host/`); without one, a file shows what is in it.
 
 import {followHash, readHash, writeHash} from './address.js';
 import {button, label} from './controls.js';
 import {make} from './dom.js';
 import {saveTrace, savePng, saveSvg, treeSvg} from './export.js';
 import {listenToKeys} from './keys.js';
+import {Life} from './life.js';
 import {maskSvg} from './mask.js';
 import {KEPT} from './state.js';
 import {View} from './view.js';
 
+// Without a host, the theme is the browser's.
+const browserTheme = shell => {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  shell.life.on(dark, 'change', () => shell.theme(dark.matches));
+  shell.theme(dark.matches);
+};
+const NOBODY = {ask: () => {}, around: browserTheme};
+
 export class Shell {
-  // container: where the view goes. words: {language: words}; trigger(name, detail): asks the host.
-  constructor(container, words, trigger) {
-    this.trigger = trigger;
-    this.link = readHash();
-    const wanted =
-      this.link.lang ?? (navigator.languages ?? []).map(tag => tag.split('-')[0]).find(code => code in words);
-    const {panel, order, down, present} = this.link;
+  // container: where the view goes. words: {language: its file}.
+  // host: ask(name, detail) asks it for another run ("select"), for a page in another language ("language");
+  // around(shell) ties the shell to what is around it.
+  constructor(container, words, host = NOBODY) {
+    this.life = new Life();
+    this.host = host;
+    this.files = words;
     this.languages = Object.keys(words);
+    this.link = readHash();
+    const {panel, order, down, present, lang} = this.link;
+    const preferred = (navigator.languages ?? []).map(tag => tag.split('-')[0]);
     this.view = new View(container, {
       words: Object.fromEntries(this.languages.map(code => [code, words[code].view])),
-      state: {panel, order, down, present, lang: this.languages.includes(wanted) ? wanted : 'en'},
+      state: {
+        panel,
+        order,
+        down,
+        present,
+        lang: (lang === null ? preferred : [lang]).find(code => this.languages.includes(code)) ?? 'en',
+      },
       changed: (state, before) => this.changed(state, before),
       arrive: live => this.arrive(live),
     });
-    this.names = words;
-    this.root = this.view.ref.root;
     this.view.shell = this;
+    this.root = this.view.ref.root;
     this.help = make('dialog', 'tv-help');
     this.said = make('div', 'tv-toast');
     this.said.setAttribute('role', 'status');
     this.said.hidden = true;
     this.root.append(this.help, this.said);
-    this.view.on(this.help, 'click', () => this.help.close());
+    this.life.on(this.help, 'click', () => this.help.close());
     this.tools();
-    this.theme();
-    this.drop();
-    this.sidebar();
     listenToKeys(this);
     followHash(this);
     this.around({});
+    host.around(this);
+    if (this.view.state.lang !== 'en') this.speak();
+  }
+
+  destroy() {
+    this.life.end();
+    this.view.destroy();
+    document.body.classList.remove('tv-present');
   }
 
   say(key, values) {
     return this.view.say(key, values);
-  }
-  get model() {
-    return this.view.model;
   }
   save() {
     if (this.view.data.header) saveTrace(this.view);
@@ -56,7 +75,6 @@ export class Shell {
   // -- what follows the view's state ---------------------------------------------------------------------------
 
   changed(state, before) {
-    if (!this.view) return; // it is being made
     if (KEPT.some(name => state[name] !== before[name])) this.remember();
     this.around(before);
   }
@@ -69,8 +87,7 @@ export class Shell {
 
   // The address follows, when one has come to rest.
   remember() {
-    clearTimeout(this.hashing);
-    this.hashing = setTimeout(() => writeHash(this), 250);
+    this.life.later('address', () => writeHash(this), 250);
   }
 
   // Goes to the link's place, once, where the link is one to this run; asks for the run where it is to another.
@@ -79,67 +96,69 @@ export class Shell {
       name = this.view.data.header.page.name;
     if (run && run !== name && !this.asked) {
       this.asked = true;
-      this.trigger('select', {run});
+      this.host.ask('select', {run});
     }
-    if (live || !this.model || (round ?? null) === null || (run ?? '') !== (name ?? '')) return false;
+    if (live || !this.view.model || (round ?? null) === null || (run ?? '') !== (name ?? '')) return false;
     this.view.place({round: round - 1, frame: (frame ?? 1) - 1, pin});
     this.link = {};
     return true;
+  }
+
+  // Large, or light on dark: the page around as well.
+  theme(dark) {
+    this.view.theme(dark);
+    document.documentElement.style.colorScheme = dark ? 'dark' : 'light'; // the browser's own scrollbars
   }
 
   // -- its own buttons -----------------------------------------------------------------------------------------
 
   tools() {
     const {view} = this,
-      menu = make('details', 'tv-menu'),
-      more = make('summary', 'btn pill dots', '•••');
-    const list = make('div', 'list'),
-      items = {
-        link: () => this.copyLink(),
-        save: () => this.save(),
-        svg: () => saveSvg(view, treeSvg(view)),
-        png: () => savePng(view, treeSvg(view), '', () => this.toast(this.say('noPicture'))),
-        maskSvg: () => saveSvg(view, maskSvg(view), '-mask'),
-        maskPng: () => savePng(view, maskSvg(view), '-mask', () => this.toast(this.say('noPicture'))),
-      };
+      menu = (this.menu = make('details', 'tv-menu')),
+      more = make('summary', 'btn pill dots', '•••'),
+      list = make('div', 'list');
+    const noPicture = () => this.toast(this.say('noPicture'));
+    this.items = {
+      link: () => this.copyLink(),
+      save: () => this.save(),
+      svg: () => saveSvg(view, treeSvg(view)),
+      png: () => savePng(view, treeSvg(view), '', noPicture),
+      maskSvg: () => saveSvg(view, maskSvg(view), '-mask'),
+      maskPng: () => savePng(view, maskSvg(view), '-mask', noPicture),
+    };
     const next = () => this.languages[(this.languages.indexOf(view.state.lang) + 1) % this.languages.length];
+    const switches = this.languages.map(code => this.files[code].switch).join(' ');
     this.buttons = {
-      runs: button('runs', '', () => document.querySelector('.sidebar .toggle-button')?.click(), 'pill runs'),
-      present: button('present', '', () => view.set({present: !view.state.present}), 'pill'),
-      lang: button(
-        'lang',
-        this.languages.map(code => this.names[code].switch).join(' '),
-        () => this.speak(next()),
-        'pill',
-      ),
-      help: button('help', '?', () => this.showHelp(), 'pill'),
+      present: button(this.life, 'present', '', () => view.set({present: !view.state.present}), 'pill'),
+      lang: button(this.life, 'lang', switches, () => this.speak(next()), 'pill'),
+      help: button(this.life, 'help', '?', () => this.showHelp(), 'pill'),
       more,
     };
-    for (const name in items) {
-      this.buttons[name] = button(
-        name,
-        '',
-        () => {
-          menu.open = false;
-          if (this.model) items[name]();
-        },
-        'item',
-      );
-      list.append(this.buttons[name]);
+    for (const name in this.items) {
+      const chosen = () => {
+        menu.open = false;
+        if (view.model) this.items[name]();
+      };
+      list.append((this.buttons[name] = button(this.life, name, '', chosen, 'item')));
     }
     menu.append(more, list);
-    view.on(menu, 'focusout', event => {
+    this.life.on(menu, 'focusout', event => {
       if (!menu.contains(event.relatedTarget)) menu.open = false;
     });
-    this.menu = menu;
     view.ref.tools.append(this.buttons.present, this.buttons.lang, this.buttons.help, menu);
   }
 
+  // A button of the host's, before the others.
+  offer(name, action) {
+    this.buttons[name] = button(this.life, name, this.say(name), action, `pill ${name}`);
+    this.view.ref.tools.prepend(this.buttons[name]);
+  }
+
   words() {
+    this.buttons.lang.setAttribute('aria-label', this.languages.map(code => this.files[code].name).join(' / '));
     for (const name of ['help', 'more']) label(this.buttons[name], this.say(name));
-    this.buttons.lang.setAttribute('aria-label', this.languages.map(code => this.names[code].name).join(' / '));
-    for (const name of ['runs', 'present', 'link', 'save', 'svg', 'png', 'maskSvg', 'maskPng']) {
-      this.buttons[name].textContent = this.say(name);
+    for (const name in this.buttons) {
+      if (!['lang', 'help', 'more'].includes(name)) this.buttons[name].textContent = this.say(name);
     }
   }
 
@@ -147,7 +166,7 @@ export class Shell {
   speak(lang = this.view.state.lang) {
     this.view.set({lang});
     document.documentElement.lang = lang;
-    this.trigger('language');
+    this.host.ask('language');
   }
 
   async copyLink() {
@@ -164,13 +183,10 @@ export class Shell {
   toast(text) {
     this.said.textContent = text;
     this.said.hidden = false;
-    clearTimeout(this.toasting);
-    this.toasting = setTimeout(
-      () => {
-        this.said.hidden = true;
-      },
-      Math.max(2200, 60 * text.length),
-    );
+    const gone = () => {
+      this.said.hidden = true;
+    };
+    this.life.later('toast', gone, Math.max(2200, 60 * text.length));
   }
 
   showHelp() {
@@ -179,55 +195,5 @@ export class Shell {
     this.help.replaceChildren(make('h2', '', this.say('help')), list, make('p', 'soft', this.say('wheel')));
     if (this.help.open) this.help.close();
     else this.help.showModal();
-  }
-
-  // -- what is around ------------------------------------------------------------------------------------------
-
-  // Gradio marks the dark theme with a class on the body.
-  theme() {
-    const apply = () => {
-      const dark = document.body.classList.contains('dark');
-      this.view.theme(dark);
-      document.documentElement.style.colorScheme = dark ? 'dark' : 'light'; // the browser's own scrollbars
-    };
-    this.watchClass(document.body, apply);
-  }
-
-  // The sidebar may come after the view, or never. What it holds while closed, gradio only moves out of the window: the
-  // Tab key must not go there either.
-  sidebar(tries = 40) {
-    const side = document.querySelector('.sidebar');
-    if (!side) {
-      if (tries) setTimeout(() => this.sidebar(tries - 1), 250);
-      return;
-    }
-    this.view.ref.tools.prepend(this.buttons.runs);
-    this.watchClass(side, () => {
-      for (const part of side.querySelectorAll('.sidebar-content')) part.inert = !side.classList.contains('open');
-    });
-  }
-
-  watchClass(node, apply) {
-    const observer = new MutationObserver(apply);
-    observer.observe(node, {attributes: true, attributeFilter: ['class']});
-    this.view.observers.push(observer);
-    apply();
-  }
-
-  // A file dropped on the view goes the way of the page's own file input.
-  drop() {
-    const over = on => event => {
-      event.preventDefault();
-      this.root.classList.toggle('dragging', on);
-    };
-    this.view.on(this.root, 'dragover', over(true));
-    this.view.on(this.root, 'dragleave', over(false));
-    this.view.on(this.root, 'drop', event => {
-      over(false)(event);
-      const input = document.querySelector('input[type=file]');
-      if (!input || !event.dataTransfer.files.length) return;
-      input.files = event.dataTransfer.files;
-      input.dispatchEvent(new Event('change', {bubbles: true}));
-    });
   }
 }

@@ -153,7 +153,7 @@ export class Stream {
     const m = this.view.model,
       beyond = group ? group.querySelectorAll('.beyond').length : 0;
     this.view.ref.gain.textContent = m
-      ? m.page.gain[this.view.state.lang] + (beyond ? this.view.say('gainBeyond', {n: beyond}) : '')
+      ? this.view.told(m.page.gain) + (beyond ? this.view.say('gainBeyond', {n: beyond}) : '')
       : '';
   }
 

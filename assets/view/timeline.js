@@ -12,14 +12,12 @@ export class Timeline {
       const bar = event.target.closest('[data-bar]');
       if (bar) view.toRound(Number(bar.dataset.bar));
     });
-    let scrub = false;
+    let scrub = false; // the button went down here, and has not been let go of
     this.view.on(this.box, 'pointerdown', () => {
       scrub = true;
     });
-    this.view.on(window, 'pointerup', () => {
-      scrub = false;
-    });
     this.view.on(this.box, 'pointerover', event => {
+      scrub &&= event.buttons > 0;
       const bar = event.target.closest('[data-bar]');
       if (scrub && bar) view.toRound(Number(bar.dataset.bar));
     });

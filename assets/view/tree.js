@@ -147,7 +147,7 @@ export class Tree {
     const frame = m.frames[i],
       time = {duration: 240, easing: 'ease-out', fill: 'backwards'};
     if (!['expand', 'accept'].includes(frame.kind)) return;
-    const fresh = id => m.state(i, id) !== '.' && m.state(i - 1, id) === '.';
+    const fresh = id => m.state(i, id) !== ABSENT && m.state(i - 1, id) === ABSENT;
     // many are quicker seen than moved
     if (frame.kind === 'expand' && [...this.nodes.keys()].filter(fresh).length > 24) return;
     for (const [id, node] of this.nodes) {

@@ -7,7 +7,8 @@ import {controls} from './controls.js';
 import {Data} from './data.js';
 import {Details} from './details.js';
 import {fill, hide, write} from './dom.js';
-import {ABSENT, FRAMES} from './frames.js';
+import {ABSENT, DECIDED, FRAMES, OPENS} from './frames.js';
+import {Life} from './life.js';
 import {MARKUP} from './markup.js';
 import {Panels} from './panels.js';
 import {Saying} from './saying.js';
@@ -32,8 +33,7 @@ export const view = (container, trace, options) => {
 
 export class View {
   constructor(container, {words, state = {}, changed = () => {}, arrive = () => false}) {
-    this.gone = new AbortController();
-    this.observers = []; // what ends with the view
+    this.life = new Life();
     this.heard = changed;
     this.arrive = arrive;
     fill(container, MARKUP);
@@ -55,23 +55,16 @@ export class View {
     this.watchFocus();
   }
 
-  // Everything that the view listens to goes through these two, so that nothing is left behind.
-  on(target, type, heard, options = {}) {
-    target.addEventListener(type, heard, {...options, signal: this.gone.signal});
+  // All that the view and its parts listen to ends with its life.
+  on(target, type, heard, options) {
+    this.life.on(target, type, heard, options);
   }
   sizes(target, told) {
-    const observer = new ResizeObserver(told);
-    observer.observe(target);
-    this.observers.push(observer);
+    this.life.observe(new ResizeObserver(told), target);
   }
 
   destroy() {
-    this.gone.abort();
-    for (const observer of this.observers) observer.disconnect();
-    clearTimeout(this.playing);
-    cancelAnimationFrame(this.painting);
-    this.waiting = null;
-    this.state.playing = false;
+    this.life.end();
     this.ref.root.remove();
   }
 
@@ -80,6 +73,10 @@ export class View {
   }
   say(key, values) {
     return this.words.say(key, values);
+  }
+  // A sentence that came with the run, in every language that its lines were made in.
+  told(said) {
+    return said[this.state.lang] ?? said.en;
   }
   get moves() {
     return !this.calm.matches;
@@ -121,7 +118,7 @@ export class View {
       if (!this.arrive(live)) this.open(live);
     } else if (following && this.data.rounds > before) {
       Object.assign(s, {round: this.data.rounds - 1, pin: null});
-      s.frame = this.frameOf('accept');
+      s.frame = this.frameOf(OPENS);
     }
     this.stream.run(what === 'more');
     this.timeline.run(what === 'more');
@@ -134,7 +131,7 @@ export class View {
     const s = this.state,
       telling = this.data.lines.findIndex(line => line.round.accept.length > 1);
     s.round = live ? 0 : Math.max(0, telling);
-    s.frame = this.frameOf('accept');
+    s.frame = this.frameOf(OPENS);
     this.ref.intro.hidden = live || this.greeted;
     this.greeted = true;
   }
@@ -156,11 +153,8 @@ export class View {
     );
   }
   following() {
-    return (
-      this.state.round === this.data.rounds - 1 &&
-      ['accept', 'commit'].includes(this.frame.kind) &&
-      this.state.pin === null
-    );
+    const {round, pin} = this.state;
+    return round === this.data.rounds - 1 && pin === null && FRAMES[this.frame.kind].stage === DECIDED;
   }
 
   // -- state -----------------------------------------------------------------------------------------------------
@@ -201,22 +195,25 @@ export class View {
   // Once before the next painting, when all that changes has changed: what fills in, and then what asks for styles or
   // sizes (a canvas does, for its fonts), which in the middle of a step would have the browser lay out twice.
   after(name, action) {
-    this.waiting ??=
-      ((this.painting = requestAnimationFrame(() => {
-        const waiting = this.waiting;
-        this.waiting = null;
-        if (!this.model) return; // a run without rounds has taken the place of the one that was to be drawn
-        for (const each of ['details', 'strip', 'panel', 'source', 'best']) waiting[each]?.();
-      })),
-      {});
+    if (!this.waiting) {
+      this.waiting = {};
+      this.life.nextFrame('after', () => this.settled());
+    }
     this.waiting[name] = action;
+  }
+
+  settled() {
+    const {waiting} = this;
+    this.waiting = null;
+    if (!this.model) return; // a run without rounds has taken the place of the one that was to be drawn
+    for (const each of ['details', 'strip', 'panel', 'source', 'best']) waiting[each]?.();
   }
 
   draw(what) {
     hide(this.ref.empty, this.data.rounds > 0);
     const {header, footer} = this.data;
     if (!this.data.rounds)
-      write(this.ref.empty, footer ? footer.page.say[this.state.lang] : this.say(header ? 'waiting' : 'empty'));
+      write(this.ref.empty, footer ? this.told(footer.page.say) : this.say(header ? 'waiting' : 'empty'));
     this.ref.root.classList.toggle('blank', !this.data.rounds);
     if (what === 'round') this.head();
     const m = this.model,
@@ -231,10 +228,7 @@ export class View {
       this.timeline.round(m);
       this.legend();
       this.intro();
-      if (this.drawn !== m) {
-        this.tree.round(m);
-        this.drawn = m;
-      } // last: it takes the room that they leave
+      if (this.drawn !== m) this.tree.round((this.drawn = m)); // last: it takes the room that they leave
     }
     if (what !== 'focus') {
       const kind = this.frame.kind;

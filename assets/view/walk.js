@@ -1,6 +1,6 @@
 // Going about in a run: step by step, round by round, from token to token. Belongs to View and is mixed into it.
 
-import {ABSENT} from './frames.js';
+import {ABSENT, OPENS} from './frames.js';
 import {stepped} from './state.js';
 
 export const walking = {
@@ -17,23 +17,23 @@ export const walking = {
     const now = this.frame,
       frames = this.data.round(round).frames;
     const same = frames.findIndex(frame => frame.kind === now.kind && frame.layer === now.layer);
-    this.set({round, frame: same < 0 ? frames.findIndex(frame => frame.kind === 'accept') : same, hover: null});
+    this.set({round, frame: same < 0 ? frames.findIndex(frame => frame.kind === OPENS) : same, hover: null});
   },
 
   jump(round, id) {
     const there = this.data.round(round),
-      frame = there.frames.findIndex(frame => frame.kind === 'accept');
+      frame = there.frames.findIndex(frame => frame.kind === OPENS);
     this.set({round, frame, pin: id, hover: null, playing: false});
     this.tree.reveal(id);
   },
 
   tick() {
-    clearTimeout(this.playing);
-    this.playing = setTimeout(() => {
+    const on = () => {
       if (!this.state.playing || !this.ref.root.isConnected) return;
       if (this.step(1)) this.tick();
       else this.set({playing: false});
-    }, 1700 / this.state.speed);
+    };
+    this.life.later('play', on, 1700 / this.state.speed);
   },
 
   // Up and down between siblings and cousins of a layer; with Alt, or from a box, to the parent and the first child.

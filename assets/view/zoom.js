@@ -1,6 +1,7 @@
 // Zoom and pan of the tree, what is in sight of it, and what pointers do to it. Belongs to Tree and is mixed into it.
 
 import {put} from './dom.js';
+import {ABSENT, DECIDED, FRAMES} from './frames.js';
 import {BOX, MOST, READABLE} from './place.js';
 
 export const zooming = {
@@ -58,10 +59,10 @@ export const zooming = {
   // What must be seen, first things first: the pinned node; the path from its end; else what the sentence names.
   aims(m, i) {
     const frame = m.frames[i],
-      {pin, lang} = this.view.state,
-      named = frame.say[lang].flatMap(part => (typeof part === 'string' ? [] : [part[1]]));
-    const path = ['accept', 'commit'].includes(frame.kind) ? m.path(m.bonus).reverse() : [];
-    return [pin, ...path, ...named, ...frame.focus].filter(id => this.nodes.has(id) && m.state(i, id) !== '.');
+      {pin} = this.view.state,
+      named = this.view.told(frame.say).flatMap(part => (typeof part === 'string' ? [] : [part[1]]));
+    const path = FRAMES[frame.kind].stage === DECIDED ? m.path(m.bonus).reverse() : [];
+    return [pin, ...path, ...named, ...frame.focus].filter(id => this.nodes.has(id) && m.state(i, id) !== ABSENT);
   },
 
   // The least move from `at` that brings the first of the spans into the room, and as many more as fit beside them.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.blank import Blank
 from tests.trace_maker import make_trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,3 +120,12 @@ def visit(browser, server):
         context.close()
     assert not visit.foreign, "a request left this machine"
     assert not visit.complaints, "the console complained"
+
+
+@pytest.fixture
+def blank(browser):
+    blank = Blank(browser)
+    yield blank
+    for context in blank.contexts:
+        context.close()
+    assert not blank.complaints, "the console complained"

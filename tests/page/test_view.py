@@ -1,5 +1,6 @@
 """What the browser side promises: a constant template, text only through textContent, nothing from elsewhere."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,31 +9,42 @@ from pathlib import Path
 import pytest
 
 from treeviz.view import STYLES as NAMED
+from treeviz.view import pack
 
 ROOT = Path(__file__).resolve().parents[2]
-VIEW = ROOT / "assets" / "view"
+VIEW, PAGE = ROOT / "assets" / "view", ROOT / "assets" / "page"
 SCRIPTS = sorted(VIEW.rglob("*.js"))
 STYLES = sorted(VIEW.rglob("*.css"))
-HOSTS = {"gradio.js": "fetch(new URL(`../../words/${code}.json`, import.meta.url))", "runs.js": "fetch(address"}  # who asks the server
+# Who may use what of the browser beside elements: by word, the modules, or the folder, that do.
+GLOBAL = {
+    "fetch": {"host"}, "XMLHttpRequest": {"host"}, "globalThis": {"host"}, "gradio_config": {"host"}, ".sidebar": {"host"},
+    "document.body": {"shell.js", "host"}, "document.documentElement": {"shell.js"}, "document.querySelector": {"host"},
+    "document.baseURI": {"host"}, "location": {"shell.js", "address.js"}, "history": {"address.js"}, "navigator": {"shell.js"},
+    "window": {"address.js"}, "matchMedia": {"shell.js", "view.js"}, "MutationObserver": {"host"}, "ResizeObserver": {"view.js"},
+    "addEventListener": {"life.js", "host"}, "requestAnimationFrame": {"life.js"}, "setTimeout": {"life.js", "export.js", "host"},
+    "setInterval": set(), "localStorage": set(), "innerHTML": set(), "outerHTML": set(), "insertAdjacentHTML": set(),
+    "document.write": set(), "eval": set(), "Function": set(), "import.meta": set()}
+
+
+def code(path):
+    """A script without its comments."""
+    return re.sub(r"(?m)(^|\s)//.*$", "", path.read_text())
 
 
 def test_templates_are_constant():
     assert sorted(f"{name}.css" for name in NAMED) == sorted(path.name for path in STYLES)
-    for path in (*STYLES, ROOT / "assets" / "message.css"):
+    for path in (*STYLES, PAGE / "message.css"):
         assert not any(sign in path.read_text() for sign in ("${", "{{", "\\", "`")), path.name
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.name)
-def test_scripts_write_text_only_as_text(path):
-    text = path.read_text()
-    if path.name in HOSTS:
-        assert text.count("fetch(") == 1 and HOSTS[path.name] in text
-    if path.parent.name != "host" and path.name != "shell.js":  # which knows what is around the view
-        for word in ("fetch(", "XMLHttpRequest", "gradio", "globalThis"):
-            assert word not in text.partition("import ")[2], f"{path.name} uses {word}"
-    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "localStorage", "import("):
-        assert word not in text, f"{path.name} uses {word}"
-    assert set(re.findall(r"https?://[^'\"]+", text)) <= {"http://www.w3.org/2000/svg"}
+def test_a_module_uses_of_the_browser_what_is_its_business(path):
+    """Text is written only as text; a view listens to its elements, the shell to the page, and only a host asks a server."""
+    for word, users in GLOBAL.items():
+        used = re.search(rf"(?<![\w.'-]){re.escape(word)}\b" if word[0].isalpha() else re.escape(word), code(path))
+        assert not used or users & {path.name, path.parent.name}, f"{path.name} uses {word}"
+    assert not re.search(r"\bimport\(", code(path)), "imports are static"
+    assert set(re.findall(r"https?://[^'\"]+", path.read_text())) <= {"http://www.w3.org/2000/svg"}
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.name)
@@ -46,7 +58,25 @@ def test_a_module_imports_only_what_is_beside_it(path):
         assert max(rank.get(there.name, 1), rank.get(there.parent.name, 1)) <= here, f"{path.name} imports {there.name}"
         for name in names.split(","):
             assert re.search(rf"^export (?:const|class) (?:\w+ = [\d.]+,\s*)*{name.strip()}\b", there.read_text(), re.M), (place, name)
-    assert len(re.findall(r"^import ", path.read_text(), re.M)) == len(re.findall(r"^import \{[^}]+\} from '[^']+';$", path.read_text(), re.M))
+    whole = re.findall(r"^import \{[^}]+\} from '[^']+';$", path.read_text(), re.M)
+    assert len(whole) == len(re.findall(r"^import |^export .* from ", path.read_text(), re.M)), "every import is spelled so that it is found"
+
+
+def test_no_module_imports_one_that_imports_it():
+    """Else none of the two could be made a blob before the other."""
+    left = {path: {(path.parent / place).resolve() for place in re.findall(r" from '(.+?)';", path.read_text())} for path in SCRIPTS}
+    while ready := [path for path, needs in left.items() if not needs & left.keys()]:
+        for path in ready:
+            del left[path]
+    assert not left
+
+
+def test_a_pack_has_every_module_as_it_lies_there_and_the_words_of_every_language():
+    packed = pack()
+    assert packed["modules"] == {path.relative_to(VIEW).as_posix(): path.read_text(encoding="utf-8") for path in SCRIPTS}
+    for language in sorted((ROOT / "assets" / "words").glob("*.json")):
+        words = packed["words"][language.stem]
+        assert set(words) == {"name", "switch", "view"} and words["view"] == json.loads(language.read_text(encoding="utf-8"))["view"]
 
 
 def test_the_view_takes_lines_and_gives_a_component():

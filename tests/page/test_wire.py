@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import socket
 import time
 from pathlib import Path
@@ -50,3 +51,31 @@ def test_many_who_do_not_read_take_little_memory(app):
     for connection in crowd:
         connection.close()
     assert grown < 80, "each held the whole run"
+
+
+def test_the_view_is_sent_again_only_when_it_has_changed(tmp_path, monkeypatch):
+    from starlette.applications import Starlette
+    from starlette.testclient import TestClient
+
+    from treeviz import view
+    from treeviz.page.wire import pack_route
+    shutil.copytree(view.ASSETS / "view", tmp_path / "view")
+    shutil.copytree(view.ASSETS / "words", tmp_path / "words")
+    monkeypatch.setattr(view, "ASSETS", tmp_path)
+    client = TestClient(Starlette(routes=[pack_route()]))
+    first = client.get("/treeviz/view.json")
+    assert first.headers["cache-control"] == "no-cache" and "view.js" in first.json()["modules"]
+    same = client.get("/treeviz/view.json", headers={"If-None-Match": first.headers["etag"]})
+    weak = client.get("/treeviz/view.json", headers={"If-None-Match": f"W/{first.headers['etag']}"})
+    assert (same.status_code, same.content, weak.status_code) == (304, b"", 304)
+    (tmp_path / "view" / "tree.js").write_text("// another\n")
+    again = client.get("/treeviz/view.json", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 200 and again.json()["modules"]["tree.js"] == "// another\n"
+    assert again.headers["etag"] != first.headers["etag"]
+
+
+def test_the_door_lets_the_view_through_and_no_other_file(app):
+    status, headers, body = app.ask("/treeviz/view.json")
+    assert status == 200 and headers["content-type"] == "application/json" and "shell.js" in json.loads(body)["modules"]
+    for path in ("/treeviz/view", "/treeviz/view.json/x", "/treeviz/assets/view/view.js", "/treeviz/viewXjson"):
+        assert app.ask(path)[0] == 404

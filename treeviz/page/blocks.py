@@ -16,7 +16,7 @@ from core.trace import TraceError
 from ..story.language import ENGLISH, LANGUAGES
 from ..story.lines import trace_of
 from ..story.phrases import phrase, said_by, say
-from ..view import OURS, message, message_view, trace_view
+from ..view import PACK, head, message, message_view, script, trace_view
 from . import charts
 from .choices import Source
 from .decoding import wire_api, wire_form
@@ -28,39 +28,8 @@ from .runs import Runs
 from .shelf import Shelf
 from .space import visitor
 from .spoken import Spoken, Words
-from .wire import Listeners, assets_routes, lines_route
+from .wire import Listeners, lines_route, pack_route
 
-SAVE = "() => document.querySelector('.tv').treeviz.shell.save()"
-# Asks for the charts again where they are looked at, which is where the view is not in sight.
-REDRAW = """() => {
-  const view = document.querySelector('.tv');
-  if (view && !view.getClientRects().length) view.treeviz.shell.trigger('retry');
-}"""
-LANGUAGE = "(_, ...others) => [document.documentElement.lang, ...others]"  # the view's switch writes it there
-STYLE = """<style>
-.gradio-container { overflow: clip !important; }  /* hidden would keep the sentence from staying in sight */
-.gradio-container .app { padding: 8px 20px 16px !important; }
-.gradio-container .tab-wrapper { padding-left: 18px; }
-.gradio-container .block.tv-host > .html-container { padding: 8px 0 0; }
-.gradio-container .sidebar { border-right: 1px solid var(--border-color-primary); }
-.gradio-container .tv-form { gap: 10px; }
-.gradio-container .sidebar .block:has(.tv-message[hidden]) { display: none; }
-.gradio-container :is(#tv-message, #tv-opened) .html-container { padding: 0; }
-.gradio-container .sidebar button.secondary { border: 1px solid var(--border-color-primary); }
-.gradio-container .tv-form .tv-knobs > .block, .gradio-container .tv-form .tv-knobs .form > .block { border: 0; padding: 8px 0; }
-.gradio-container .tv-form .tv-knobs .form { border: 0; box-shadow: none; }
-.gradio-container .tv-form .tv-knobs .head { position: relative; }
-.gradio-container .tv-form .tv-knobs .tab-like-container { position: absolute; top: -7px; right: 0; }
-.gradio-container footer { opacity: .6; }
-.gradio-container footer .divider:last-child { display: none; }  /* there is nothing after it to divide */
-.tv-chart .main-svg text:is(.gtitle, .xtitle, .ytitle, .legendtext, .xtick text, .ytick text) { fill: var(--body-text-color) !important; }
-.tv-chart .plotlyjsicon { display: none; }
-body.tv-present .tab-wrapper, body.tv-present .sidebar, body.tv-present footer { display: none; }
-body.tv-present .app { padding: 8px 20px !important; }
-/* on a phone it would lie over the text; the view has a button that opens the same */
-@media (max-width: 760px) { .gradio-container .sidebar:not(.open) .toggle-button { display: none; } }
-@media (max-width: 760px) { .gradio-container .app { padding: 8px 10px 16px !important; } }
-</style>"""
 PAPER, CARD, RULE = ("#fbfaf6", "#12161b"), ("#ffffff", "#181d24"), ("#e2ded5", "#2b323b")
 
 
@@ -79,7 +48,7 @@ EVENTS = 64     # that may wait in gradio's queue
 SESSIONS = 256  # visitors of whom gradio remembers what they see
 SHOWN = 9       # lines of a trace that somebody brought, after which it is shown
 LAUNCH = dict(ssr_mode=False, state_session_capacity=SESSIONS, max_file_size="64mb", run_history=False, enable_monitoring=False,
-              mcp_server=False, footer_links=["api"], head=STYLE, theme=_theme())
+              mcp_server=False, footer_links=["api"], head=head(), theme=_theme())
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +107,7 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
                 save = put(gr.Button, says={"value": "save"}, **small)
         with gr.Tabs():
             with put(gr.Tab, says={"label": "tab.round"}):
-                view = trace_view(shelf.pick(first) if first else "", address=OURS, elem_id="tv-view")
+                view = trace_view(shelf.pick(first) if first else "", address=PACK, elem_id="tv-view")
             with put(gr.Tab, says={"label": "tab.run"}) as run_tab:
                 @gr.render(inputs=[view, language], triggers=[run_tab.select, view.retry], show_progress="hidden")
                 def show(reference, language):
@@ -147,7 +116,7 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
 
         hidden = dict(show_progress="hidden", api_visibility="private")
         changed = [_speak(put, view, language, form), *_open_recorded(shelf, runs, upload, choice, view, opened, hidden)]
-        save.click(None, None, None, js=SAVE, api_visibility="private")
+        save.click(None, None, None, js=script("save"), api_visibility="private")
         if form:
             ran = wire_form(form, runs, choice, opened, view, hidden)
             for asked in (ran.then, side.expand):
@@ -156,9 +125,9 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
             changed.append(ran)
             wire_api(form.engine, runs)
         for event in changed:  # of a live run its end, not each of its rounds
-            event.then(None, None, None, js=REDRAW, **QUIET)
+            event.then(None, None, None, js=script("redraw"), **QUIET)
     Inbox(demo.queue(max_size=EVENTS)._queue, listeners.silence)
-    return demo, LAUNCH | {"app_kwargs": {"routes": [lines_route(shelf.find), *assets_routes()], "middleware": [Middleware(listeners.around)]}}
+    return demo, LAUNCH | {"app_kwargs": {"routes": [lines_route(shelf.find), pack_route()], "middleware": [Middleware(listeners.around)]}}
 
 
 def _sentences(shelf: Shelf) -> Words:
@@ -173,7 +142,7 @@ def _speak(put: Spoken, view, language, form: Form | None):
         return [language, *(gr.update(**words) for words in put.words(language, pair))]
 
     # always_last: of two quick switches, the second counts
-    return view.language(speak, [language, *([form.pair] if form else [])], [language, *put.parts], js=LANGUAGE,
+    return view.language(speak, [language, *([form.pair] if form else [])], [language, *put.parts], js=script("language"),
                          trigger_mode="always_last", **QUIET)
 
 

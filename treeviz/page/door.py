@@ -32,7 +32,7 @@ FRAME = re.compile(r"https?://[\w.*-]+(:\d{1,5})?|\*", re.ASCII)
 SPACES = ("https://huggingface.co", "https://*.huggingface.co")  # who frames a Space
 # All that the page, its API and gradio's clients ask for. Gradio has more: monitoring, a schema of everything, an editor,
 # reloading, recording, fetching of files, the progress of uploads (of which it forgets none that was ever asked for).
-OPEN = re.compile(r"/|/treeviz/(runs/[^/]+|assets/(view|words))/.+|/(config|theme\.css|favicon\.ico|robots\.txt|manifest\.json)/?|/(assets|static|svelte)/.+"
+OPEN = re.compile(r"/|/treeviz/(view\.json|runs/[^/]+/.+)|/(config|theme\.css|favicon\.ico|robots\.txt|manifest\.json)/?|/(assets|static|svelte)/.+"
                   r"|/gradio_api/(info|app_id|cancel|reset|upload|startup-events|theme\.css|login_check)/?"
                   r"|/gradio_api/queue/(join|data)|/gradio_api/heartbeat/[^/]+|/gradio_api/(run|call|call/v2)/[^/]+(/[^/]*)?")
 

@@ -9,7 +9,7 @@ from core.policies import SHIPPED
 from core.policies.eagle2 import candidate_count
 
 from ..story.phrases import phrase, refusal, say
-from ..view import message_view
+from ..view import message_view, script
 from .choices import (
     BOUNDS,
     PAPER,
@@ -30,18 +30,7 @@ from .spoken import Spoken, Words
 PRESETS = ("paper", "cpu")
 QUIET = dict(queue=False, show_progress="hidden", api_visibility="private")
 AS_TYPED = dict(preprocess=False)  # a number out of bounds comes through, to be answered with our own sentence
-# The slider ends at the number of candidates. Told to the browser only: here `config_of` answers for it.
-# A number that is being typed ("1" on the way to "12") takes nothing away: the total that was chosen comes back.
-LIMIT = f"""(k, d, n) => {{
-  const bounds = [{list(BOUNDS["top_k"])}, {list(BOUNDS["depth"])}];""" """
-  const whole = (x, low, high) => Number.isInteger(x) && x >= low && x <= high;
-  if (!whole(k, ...bounds[0]) || !whole(d, ...bounds[1])) return {__type__: 'update'};
-  const maximum = k + d * k * k, chosen = globalThis.treevizTotal ??= {};
-  if (!whole(n, 1, Infinity)) return {__type__: 'update', maximum};
-  if (n !== chosen.shown) chosen.wanted = n;
-  chosen.shown = Math.min(chosen.wanted, maximum);
-  return {__type__: 'update', maximum, value: chosen.shown};
-}"""
+LIMIT = script("total", BOUNDS={name: BOUNDS[name] for name in ("top_k", "depth")})
 
 
 class Form:

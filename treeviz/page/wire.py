@@ -1,4 +1,5 @@
-"""What the server does beside gradio: it knows who listens, and hands out the lines of a run as they come.
+"""What the server does beside gradio: it knows who listens, and hands out the view and the lines of a run as
+they come.
 
 Gradio keeps the last value of every output, for every session; so the page's value is only the name of a run, and the
 browser reads the run itself from here. Knows connections and runs; no pages, no models.
@@ -7,6 +8,8 @@ browser reads the run itself from here. Knows connections and runs; no pages, no
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import re
 import threading
 import time
@@ -16,12 +19,11 @@ from urllib.parse import parse_qs
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from ..story.language import preferred
 from ..story.phrases import phrase
-from ..view import ASSETS, OURS, SERVED
+from ..view import PACK, pack
 from .inbox import NAME
 from .runs import Run
 
@@ -118,19 +120,18 @@ def lines_route(find: Callable[[str, str], Run | None]) -> Route:
     return Route("/treeviz/runs/{shelf}/{name:path}", answer)
 
 
-class _Fresh(StaticFiles):
-    """Files of ours, looked at again by the browser at each load of the page: most answers are that nothing has changed."""
+def pack_route() -> Route:
+    """`GET /treeviz/view.json`: the view, as its files are now. The browser asks at each load of the page; most answers are that
+    nothing has changed."""
 
-    def file_response(self, *of, **how) -> Response:
-        answer = super().file_response(*of, **how)
-        answer.headers["Cache-Control"] = "no-cache"
-        answer.headers["X-Content-Type-Options"] = "nosniff"
-        return answer
+    def answer(request: Request) -> Response:
+        body = json.dumps(pack(), ensure_ascii=False, separators=(",", ":")).encode()
+        headers = {"ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"', "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+        if request.headers.get("If-None-Match", "").removeprefix("W/") == headers["ETag"]:
+            return Response(None, 304, headers)
+        return Response(body, media_type="application/json", headers=headers)
 
-
-def assets_routes() -> list[Mount]:
-    """What the view asks for: its modules, and the words of every language."""
-    return [Mount(f"{OURS}/{part}", _Fresh(directory=ASSETS / part)) for part in SERVED]
+    return Route(f"/{PACK}", answer)
 
 
 async def _growing(run: Run, start: int) -> AsyncIterator[str]:

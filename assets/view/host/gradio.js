@@ -2,23 +2,19 @@
 // there as it grows; its events are `select` (another run is asked for), `language` and `retry`.
 
 import {Shell} from '../shell.js';
+import {gradioAround} from './around.js';
 import {readRun} from './runs.js';
 import {watchUploads} from './upload.js';
 
-const wordsOf = async code => {
-  const answer = await fetch(new URL(`../../words/${code}.json`, import.meta.url));
-  return [code, await answer.json()];
-};
-
-export const mount = async (element, props, watch, trigger, languages) => {
-  const words = Object.fromEntries(await Promise.all(languages.map(wordsOf)));
-  const shell = new Shell(element.querySelector('.tv-mount'), words, trigger),
-    {view} = shell;
+export const mount = (element, props, watch, trigger, words) => {
+  const shell = new Shell(element.querySelector('.tv-mount'), words, {ask: trigger, around: gradioAround});
+  const {view, life} = shell;
   watchUploads(shell);
   let reading = null;
   const show = value => {
     reading?.abort();
     reading = null;
+    if (life.signal.aborted) return;
     if (typeof value !== 'string' || !value.startsWith('run:')) {
       view.read(value);
       return;
@@ -28,7 +24,7 @@ export const mount = async (element, props, watch, trigger, languages) => {
       if (error.name !== 'AbortError') shell.toast(shell.say(error.gone ? 'runGone' : 'runLost'));
     });
   };
+  life.signal.addEventListener('abort', () => reading?.abort());
   watch('value', () => show(props.value));
   show(props.value);
-  if (view.state.lang !== 'en') shell.speak();
 };

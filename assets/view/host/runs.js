@@ -1,4 +1,4 @@
-// Where a live run comes from: the server, as it grows. A connection that breaks is taken up where it broke.
+// Where a run comes from: the server, as it grows. A connection that breaks is taken up where it broke.
 
 // Tells what there is, but not so often that it keeps the browser busy: each time, the view looks at all of it.
 export const telling = told => {
@@ -32,8 +32,8 @@ export const readRun = async (name, told, signal) => {
   let how = 'here';
   const teller = telling(text => told(text, how));
   signal.addEventListener('abort', teller.stop);
-  const root = (globalThis.gradio_config?.root ?? '').replace(/\/$/, '');
-  const address = `${root}/treeviz/runs/${name.split('/').map(encodeURIComponent).join('/')}?from=`;
+  const runs = new URL('treeviz/runs/', document.baseURI);
+  const address = `${runs}${name.split('/').map(encodeURIComponent).join('/')}?from=`;
   let text = '',
     lines = 0;
   for (let tries = 0; ; tries++) {

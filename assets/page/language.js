@@ -1,0 +1,2 @@
+// The view's switch writes it there.
+(_, ...others) => [document.documentElement.lang, ...others]

@@ -1,0 +1,1 @@
+() => document.querySelector('.tv').treeviz.shell.save()
