@@ -41,9 +41,12 @@ def pack() -> dict:
     """The view as it lies there now: {"modules": {name: text}, "words": {language: its name, what its switch says, and its words
     of the view}}."""
     modules = sorted((ASSETS / "view").rglob("*.js"))
-    words = {language: json.loads(_text(f"words/{language}.json")) for language in LANGUAGES}
+    words = {}
+    for language in LANGUAGES:
+        there = {"name": language, "switch": language, "view": {}} | json.loads(_text(f"words/{language}.json"))
+        words[language] = {part: there[part] for part in ("name", "switch", "view")}
     return {"modules": {path.relative_to(ASSETS / "view").as_posix(): path.read_text(encoding="utf-8") for path in modules},
-            "words": {language: {part: all_of_it[part] for part in ("name", "switch", "view")} for language, all_of_it in words.items()}}
+            "words": words}
 
 
 def styles() -> str:

@@ -68,6 +68,7 @@ export class Round {
     this.parent = [-1, ...c.parent, r.tree.candidate[r.accept.bonus_from]];
     this.depths = [0];
     for (let id = 1; id <= this.bonus; id++) this.depths[id] = this.depths[this.parent[id]] + 1; // parents come first
+    this.cutting = this.count > r.tree.candidate.length - 1; // are any candidates cut?
     this.rowOf = new Map(r.tree.candidate.map((id, row) => [id, row]));
     this.onPath = new Set(r.accept.path.map(row => r.tree.candidate[row]));
     this.place = new Map(this.page.box.map((id, i) => [id, {depth: this.depth(id), y: this.page.y[i]}]));

@@ -53,7 +53,7 @@ export class Details {
         line(
           strong(kept ? d('keptWord') : d('prunedWord')),
           ', ',
-          kept ? d('kept', place) : m.score(id) >= m.raw.tree.cutoff ? d('cutTie', place) : d('cut', place),
+          d(this.standing(m, id, kept), place),
         );
       } else {
         const there = m.there(now);
@@ -123,6 +123,12 @@ export class Details {
       bars,
       ['p', {class: idle ? 'hint' : 'hint none', 'aria-hidden': !idle}, this.view.say('hoverNode')],
     ];
+  }
+
+  // How a ranked candidate stands to the cut.
+  standing(m, id, kept) {
+    if (kept) return m.cutting ? 'kept' : 'keptAll';
+    return m.score(id) >= m.raw.tree.cutoff ? 'cutTie' : 'cut';
   }
 
   verdict(m, id, row) {

@@ -78,7 +78,8 @@ export const paintScores = (panel, m) => {
     top = 8,
     bottom = 22;
   const there = m.there(now),
-    cutting = FRAMES[frame.kind].stage > DRAFTING,
+    ranked = FRAMES[frame.kind].stage > DRAFTING,
+    cutting = ranked && m.cutting,
     cutoff = m.raw.tree.cutoff;
   const low = Math.min(-1, m.score(m.ranked[m.count - 1])),
     floor = Math.max(low, cutoff * 2.2 - 1.5);
@@ -113,9 +114,9 @@ export const paintScores = (panel, m) => {
       base.fill();
     });
     base.globalAlpha = 1;
-    if (cutting && there.length) {
+    if (cutting) {
       const kept = m.raw.tree.candidate.length - 1,
-        x = kept < there.length ? (px(kept - 1) + px(kept)) / 2 : width - right;
+        x = (px(kept - 1) + px(kept)) / 2;
       base.strokeStyle = c.verm;
       base.setLineDash([5, 4]);
       base.lineWidth = 1.4;
@@ -159,6 +160,7 @@ export const paintScores = (panel, m) => {
     const node = there[Math.max(0, Math.min(there.length - 1, i))];
     return node === undefined ? null : {node};
   };
-  write(panel.caption, view.say(cutting ? 'scoreHint' : 'scoreHint.soFar', {n: there.length, cut: num(cutoff)}));
+  const hint = !ranked ? '.soFar' : !m.count ? '.none' : cutting ? '' : '.all';
+  write(panel.caption, view.say(`scoreHint${hint}`, {n: there.length, cut: num(cutoff)}));
   put(panel.canvas, 'aria-label', panel.caption.textContent);
 };

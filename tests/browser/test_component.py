@@ -28,7 +28,8 @@ def page(blank):
     page.evaluate("globalThis.views = null")
     page.around = page.evaluate(AROUND)
     page.evaluate(MOUNT, traces())
-    page.wait_for_function("views.every(v => v.tree.nodes.size)")
+    page.wait_for_function("views.every(v => v.panels.width && v.tree.nodes.size)")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # sizes are told, and drawn
     return page
 
 
@@ -103,6 +104,33 @@ def test_a_view_that_goes_leaves_nothing_behind(blank):
     assert page.locator(".box >> nth=0").inner_html() == "" and page.evaluate(AROUND) == around
     page.evaluate("views[0].set({playing: true, frame: 3})")  # whoever still holds it wakes nothing up
     assert page.evaluate("({...open})") == nothing
+
+
+def test_every_word_that_is_asked_for_is_there(page):
+    """In every frame and panel of greedy and sampled rounds, in both languages, with a node looked at or none."""
+    page.evaluate("""() => {
+      globalThis.lacking = new Set();
+      const {prototype} = views[0].words.constructor, {say} = prototype;
+      prototype.say = function (key, values) {
+        const said = say.call(this, key, values);
+        if (!said || /\\{\\w+\\}/.test(said)) lacking.add(`${key}: ${said}`);
+        return said;
+      };
+    }""")
+    page.evaluate("""() => {
+      for (const v of views) for (const lang of v.words.codes) for (let round = 0; round < v.data.rounds; round++) {
+        v.set({lang, round, frame: 0, panel: null});
+        do for (const panel of ['scores', 'mask', 'rows', 'paths', 'draws', 'cache']) {
+          v.set({panel});
+          for (const hover of [null, 0, 1, v.model.bonus, ...v.model.raw.tree.candidate.slice(-2)]) {
+            v.set({hover});
+            v.life.stop('after');
+            v.settled();
+          }
+        } while (v.state.frame < v.model.frames.length - 1 && v.step(1));
+      }
+    }""")
+    assert page.evaluate("[...lacking]") == []
 
 
 def test_the_one_that_stays_goes_on(page):

