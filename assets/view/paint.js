@@ -160,7 +160,8 @@ export const paintScores = (panel, m) => {
     const node = there[Math.max(0, Math.min(there.length - 1, i))];
     return node === undefined ? null : {node};
   };
-  const hint = !ranked ? '.soFar' : !m.count ? '.none' : cutting ? '' : '.all';
-  write(panel.caption, view.say(`scoreHint${hint}`, {n: there.length, cut: num(cutoff)}));
+  const whole = m.count ? (cutting ? 'scoreHint' : 'scoreHint.all') : 'scoreHint.none';
+  const hint = ranked ? whole : 'scoreHint.soFar';
+  write(panel.caption, view.say(hint, {n: there.length, cut: num(cutoff)}));
   put(panel.canvas, 'aria-label', panel.caption.textContent);
 };

@@ -31,7 +31,7 @@ for code in ("en", "zh"):
     with gr.Blocks() as page:
         charts.draw(trace, code)
     plots = [block for block in page.blocks.values() if isinstance(block, gr.Plot)]
-    told[code] = [json.loads(plot.value.plot)["layout"]["title"]["text"] for plot in plots]
+    told[code] = [json.loads(plot.value["plot"])["layout"]["title"]["text"] for plot in plots]
 told["y"] = list(charts.figures.cache_figure(trace).data[0].y)
 told["after"] = [r.cache.length_after for r in trace.rounds]
 print(json.dumps(told))

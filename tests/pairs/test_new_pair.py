@@ -36,7 +36,7 @@ def test_a_pair_of_the_hub_is_three_files(tmp_path):
     listed = subprocess.run([sys.executable, "-m", "core", "pairs"], cwd=tmp_path, capture_output=True, text=True)
     assert "mine-1b         to fetch  me/Mine-1B with me/EAGLE-Mine-1B, 2 GB to fetch" in listed.stdout
     tried = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/pairs/test_official_pairs.py",
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/pairs/test_official_pairs.py",
          "tests/page/test_choices.py", "tests/test_readme.py", "-k", "mine-1b or every_official_pair or offered or named_pair"],
         cwd=tmp_path, capture_output=True, text=True)
     assert tried.returncode == 0 and "4 passed" in tried.stdout, tried.stdout

@@ -7,7 +7,8 @@ import {KEPT, START} from '../../assets/view/state.js';
 
 test('a link says what is seen, and is read as it was spelled', () => {
   assert.equal(spelled('', START), '#round=1&frame=1');
-  const state = {...START, round: 4, frame: 2, pin: 0, panel: 'rows', order: 'tree', lang: 'zh', down: true, present: true};
+  const state = {...START, round: 4, frame: 2, pin: 0, panel: 'rows', order: 'tree', lang: 'zh', down: true};
+  state.present = true;
   const link = spelled('a run & more', state);
   assert.equal(link, '#run=a+run+%26+more&round=5&frame=3&pin=0&panel=rows&order=tree&lang=zh&down=1&present=1');
   const {run, round, frame, ...rest} = parsed(link);
