@@ -1,1 +1,4 @@
-"""What decoding costs and whether it is lossless: the bench and the check. Knows nothing of who asks, and prints nothing."""
+"""What decoding costs, what it bought, and whether it is lossless. Knows nothing of who asks, and prints nothing.
+
+What reads traces only needs no torch: wanted, whatif, lost, calibration, shapes.
+"""
