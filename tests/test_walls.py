@@ -46,6 +46,7 @@ def loaded_by(statement):
     "import core.trace", "import core.config", "import core.trace.events", "import core.trace.show", "import core.pairs.named",
     "import core.trace; core.trace.Trace.load(next(iter(__import__('pathlib').Path('assets/traces').glob('*.gz'))))",
     "import core.measure.whatif, core.measure.lost, core.measure.calibration, core.measure.shapes",
+    "import core.measure.cost",
     "import treeviz.story.frames, treeviz.story.narrate, treeviz.story.layout, treeviz.figures",
 ])
 def test_traces_open_without_torch(statement):

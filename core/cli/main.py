@@ -1,4 +1,5 @@
-"""The command line: run, show, check-trace, bench, pairs, record, train. Bad input is one sentence on stderr and exit code 2."""
+"""The command line: run, show, check-trace, bench, cost, pairs, record, train. Bad input is one sentence on stderr and exit
+code 2."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from ..errors import PairWarning, UserError
 from ..trace.document import Trace, TraceError
 from ..trace.show import counted, round_lines, summary_lines
 from .flags import add_pair, add_settings, add_training, clear_line, config_of, pair_of, progress_line, tell_cost
+from .measuring import add_measuring
 from .run import run_command
 
 
@@ -100,6 +102,8 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--no-chat", action="store_true", help="do not wrap prompts in the chat template")
     bench.add_argument("--skip-generate", action="store_true", help="leave out transformers' generate")
     bench.set_defaults(call=bench_command, bad=2)
+
+    add_measuring(commands)
 
     pairs = commands.add_parser("pairs", help="list the named pairs", description="Pairs that load by name, and where they are.")
     pairs.set_defaults(call=pairs_command, bad=2)

@@ -119,7 +119,7 @@ def test_wilson_covers_what_95_of_100_shares_are():
     assert wilson(0, 10) == (0, pytest.approx(0.2775, abs=1e-4)) and wilson(10, 10)[1] == pytest.approx(1)
 
 
-# -- shapes -------------------------------------------------------------------------------------------------------------
+# -- shapes ---------------------------------------------------------------------------------------------
 
 def rank_paths(trace):
     """Of each round's text the ranks among siblings, from 1, as far as it was scored."""

@@ -66,7 +66,7 @@ def test_rounds_that_start_at_the_same_place_accept_what_was_predicted(storybook
     assert same >= 3 * len(SHAPES)  # some three places a setting, the first of them in any case
 
 
-# -- by hand: trees of the invented language, grown anew ----------------------------------------------------------------
+# -- by hand: trees of the invented language, grown anew ------------------------------------------------
 
 KNOBS = {"top_k": 5, "depth": 3, "total_tokens": 20}
 SMALLER = [(k, d, n) for k in (1, 2, 3, 4, 5) for d in (0, 1, 2, 3) for n in (1, 2, 4, 7, 12, 20, 60)
