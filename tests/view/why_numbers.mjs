@@ -1,0 +1,28 @@
+// What the browser's modules read from recorded runs, as JSON: for `test_why.py`.
+// node why_numbers.mjs SHAPES TRACE.json.gz ...; SHAPES is JSON, [[top_k, depth, total_tokens], ...].
+
+import {readFileSync} from 'node:fs';
+import {gunzipSync} from 'node:zlib';
+import {calibration} from '../../assets/view/why/calibration.js';
+import {counts, losses} from '../../assets/view/why/lost.js';
+import {fixedShape} from '../../assets/view/why/shapes.js';
+import {WhatIf, askable} from '../../assets/view/why/whatif.js';
+
+const [shapes, ...paths] = process.argv.slice(2);
+const whatIf = (run, [topK, depth, total]) => {
+  const what = new WhatIf(run),
+    {low, high, tau} = what.at(topK, depth, total),
+    outlooks = what.outlooks(topK, depth);
+  return {low, high, tau, kept: outlooks.map(each => each.kept(total)), ghosts: outlooks.map(each => each.ghosts)};
+};
+const told = paths.map(path => {
+  const run = JSON.parse(gunzipSync(readFileSync(path)));
+  return {
+    losses: losses(run),
+    counts: counts(losses(run)),
+    calibration: calibration([run]),
+    shape: fixedShape(run),
+    whatIf: askable(run) ? JSON.parse(shapes).map(shape => whatIf(run, shape)) : null,
+  };
+});
+console.log(JSON.stringify(told));
