@@ -1,5 +1,4 @@
-"""The command line: run, show, check-trace, bench, cost, pairs, record, train. Bad input is one sentence on stderr and exit
-code 2."""
+"""The command line, a parser for each command. Bad input is one sentence on stderr and exit code 2."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""The commands that say what decoding costs and what it bought: cost."""
+"""The commands that say what decoding costs and what it bought: cost, why."""
 
 from __future__ import annotations
 
 import argparse
+import os
 
 from ..common.ink import say
 from ..errors import UserError
+from ..trace.document import Trace
 from .flags import add_pair, clear_line, id_list, pair_of, progress_line
 
 
@@ -20,6 +22,11 @@ def add_measuring(commands) -> None:
     cost.add_argument("--rows", default="1,2,4,8,16,32,60,128", help="of the target's passes (1,2,4,8,16,32,60,128)")
     cost.add_argument("--draft-vocab", type=int, default=0, help="draft among the N most frequent tokens only (0: all)")
     cost.set_defaults(call=cost_command, bad=2)
+
+    why = commands.add_parser("why", help="why a run paid, or not", description="Whether a run was faster than plain "
+                              "decoding and by how much, where its rounds were lost, and what would have to change.")
+    why.add_argument("file", type=os.path.expanduser, help="a trace")
+    why.set_defaults(call=why_command, bad=2)
 
 
 def cost_command(args: argparse.Namespace) -> int:
@@ -40,4 +47,15 @@ def cost_command(args: argparse.Namespace) -> int:
     for line in cost_lines(cost):
         say(line)
     say(f"Kept in {path}")
+    return 0
+
+
+def why_command(args: argparse.Namespace) -> int:
+    trace = Trace.load(args.file)
+    from ..measure.cost import load_cost
+    from ..measure.why import why_lines
+    cost = load_cost(trace.pair.name, device=trace.pair.device, dtype=trace.pair.dtype,
+                     draft_vocab=trace.config["draft_vocab"])
+    for line in why_lines(trace, cost):
+        say(line)
     return 0
