@@ -67,7 +67,7 @@ def test_there_are_two_commands_to_paste():
 
 def test_every_command_and_flag_exists():
     named = list(commands())
-    assert {name for name, _ in named} == {"run", "show", "check-trace", "bench", "cost", "why", "pairs", "record", "train"}
+    assert {name for name, _ in named} == {"run", "show", "check-trace", "bench", "cost", "why", "sweep", "pairs", "record", "train"}
     assert sum(len(flags) for _, flags in named) > 20
     for name, flags in named:
         assert set(flags) <= flags_of(name), name

@@ -1,14 +1,19 @@
-"""The commands that say what decoding costs and what it bought: cost, why."""
+"""The commands that say what decoding costs and what it bought: cost, why, sweep."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
+from pathlib import Path
 
 from ..common.ink import say
 from ..errors import UserError
 from ..trace.document import Trace
-from .flags import add_pair, clear_line, id_list, pair_of, progress_line
+from .flags import add_pair, clear_line, id_list, own_path, pair_of, progress_line
+
+GRID = {"top_k": "1,2,3,4,6,8,10", "depth": "0,1,2,3,4,5", "total_tokens": "1,2,3,4,5,6,8,10,12,16,20,24,32,40,48,59"}
+TIMING = 10  # seconds for a cost curve, where none was measured before
 
 
 def add_measuring(commands) -> None:
@@ -27,6 +32,23 @@ def add_measuring(commands) -> None:
                               "decoding and by how much, where its rounds were lost, and what would have to change.")
     why.add_argument("file", type=os.path.expanduser, help="a trace")
     why.set_defaults(call=why_command, bad=2)
+
+    sweep = commands.add_parser("sweep", help="which settings suit a pair here",
+                                description="A grid of settings on your prompts, most of it estimated from one run of "
+                                            "each; the best few are really run, in turns with plain decoding.")
+    add_pair(sweep)
+    sweep.add_argument("--prompts", type=os.path.expanduser, help="as bench takes them (a few of our own)")
+    sweep.add_argument("--limit", type=int, default=8, help="use the first N prompts (8)")
+    sweep.add_argument("--no-chat", action="store_true", help="do not wrap prompts in the chat template")
+    for name, values in GRID.items():
+        sweep.add_argument("--" + name.replace("_", "-"), default=values, metavar="N,N,...", help=f"({values})")
+    sweep.add_argument("--max-new-tokens", type=int, default=64, help="of each run (64)")
+    sweep.add_argument("--draft-vocab", type=int, default=0, help="draft among the N most frequent tokens (0: all)")
+    sweep.add_argument("--best", type=int, default=3, help="how many settings are really run (3)")
+    sweep.add_argument("--turns", type=int, default=3, help="how often, each prompt (3)")
+    sweep.add_argument("--out", type=own_path, default=Path("sweep.json"), help="what is known, as JSON (sweep.json)")
+    sweep.add_argument("--resume", action="store_true", help="go on with what --out holds")
+    sweep.set_defaults(call=sweep_command, bad=2)
 
 
 def cost_command(args: argparse.Namespace) -> int:
@@ -59,3 +81,73 @@ def why_command(args: argparse.Namespace) -> int:
     for line in why_lines(trace, cost):
         say(line)
     return 0
+
+
+def sweep_command(args: argparse.Namespace) -> int:
+    from ..measure.grid import grid
+    for name, least in (("limit", 1), ("max_new_tokens", 8), ("best", 1), ("turns", 1)):
+        if getattr(args, name) < least:
+            raise UserError(f"--{name.replace('_', '-')} is {getattr(args, name)}; give {least} or more.")
+    wanted = {name: id_list(getattr(args, name), f"--{name.replace('_', '-')}") for name in GRID}
+    for name, values in wanted.items():
+        if not values or min(values) < (name != "depth"):
+            raise UserError(f"--{name.replace('_', '-')} is {getattr(args, name)!r}; give whole numbers, like "
+                            f"{GRID[name]}.")
+    if args.out.exists() and not args.resume:
+        raise UserError(f"{args.out} is there already; give --resume to go on with it, or another --out.")
+    from ..measure.bench import read_prompts
+    from ..measure.sweep import begin, go_on
+    from ..measure.swept import Sweep, sweep_lines
+    prompts = read_prompts(args.prompts)[: args.limit]
+    before = Sweep.load(args.out) if args.resume else None
+    pair = pair_of(args)
+    ids = _encoded(pair, prompts, chat=not args.no_chat)
+    cost = before.cost if before else _cost(pair, args.draft_vocab)
+    sweep = begin(pair, ids, grid(**wanted), cost, args.max_new_tokens)
+    sweep = _resumed(before, sweep, pair, args) if before else sweep
+    try:
+        for what, share in go_on(pair, sweep, args.best, args.turns):
+            progress_line(f"{share:4.0%}  {what}", share * 0.999)
+            sweep.save(args.out)
+    finally:  # what is known is told, also after Ctrl-C
+        clear_line()
+        sweep.save(args.out)
+        for line in sweep_lines(sweep, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")):
+            say(line)
+        say(f"Kept in {args.out}")
+    return 0
+
+
+def _encoded(pair, prompts: list[str], chat: bool) -> list[list[int]]:
+    from ..pairs.chat import encode
+    chat = chat and bool(getattr(pair.tokenizer, "chat_template", None))
+    return [encode(pair, text, chat) for text in prompts]
+
+
+def _cost(pair, draft_vocab: int):
+    """The curve that was measured, or a new one."""
+    from ..measure.cost import load_cost, save_cost
+    from ..measure.timing import timed
+    from ..model.threads import threads_for
+    about, cost = pair.describe(), None
+    known = load_cost(pair.name, device=about["device"], dtype=about["dtype"], draft_vocab=draft_vocab,
+                      threads=threads_for(pair.target.model))
+    if known:
+        return known
+    for share, so_far in timed(pair, TIMING, draft_vocab=draft_vocab):
+        progress_line(f"Timing passes of {pair.name}: {share:.0%}", share * 0.999)
+        cost = so_far
+    save_cost(cost)
+    return cost
+
+
+def _resumed(before, wanted, pair, args):
+    """The sweep that was begun. Raises UserError where another one is asked for."""
+    for name in ("prompts", "shapes", "max_new_tokens"):
+        if getattr(before, name) != getattr(wanted, name):
+            raise UserError(f"{args.out} is a sweep with other {name.replace('_', ' ')}; give the flags it was begun "
+                            "with, or another --out.")
+    if (before.cost.pair, before.cost.draft_vocab) != (pair.name, args.draft_vocab):
+        raise UserError(f"{args.out} is a sweep of {before.cost.pair}, draft vocabulary {before.cost.draft_vocab}; "
+                        "give the flags it was begun with, or another --out.")
+    return before
