@@ -19,7 +19,7 @@ def visit(address: str) -> Trace:
     """Raises AssertionError where the app does not do what the README says of it."""
     client = Client(address, verbose=False)
     public = client.view_api(print_info=False, return_format="dict")
-    assert list(public["named_endpoints"]) == ["/decode"] and not public["unnamed_endpoints"], "only documented endpoints"
+    assert list(public["named_endpoints"]) == ["/decode", "/cost", "/sweep"] and not public["unnamed_endpoints"], "only documented endpoints"
     offered = {p["parameter_name"] for p in public["named_endpoints"]["/decode"]["parameters"]}
     assert {"prompt", "chat", "top_k", "depth", "total_tokens", "temperature", "max_new_tokens", "seed"} <= offered, offered
 

@@ -106,8 +106,8 @@ def sweep_command(args: argparse.Namespace) -> int:
     sweep = begin(pair, ids, grid(**wanted), cost, args.max_new_tokens)
     sweep = _resumed(before, sweep, pair, args) if before else sweep
     try:
-        for what, share in go_on(pair, sweep, args.best, args.turns):
-            progress_line(f"{share:4.0%}  {what}", share * 0.999)
+        for step in go_on(pair, sweep, args.best, args.turns):
+            progress_line(f"{step.share:4.0%}  {step.told()}", step.share * 0.999)
             sweep.save(args.out)
     finally:  # what is known is told, also after Ctrl-C
         clear_line()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from .. import decoder
@@ -22,7 +23,25 @@ from .grid import Shape, sums
 from .swept import Ran, Recorded, Sweep
 from .whatif import WhatIf
 
-Done = tuple[str, float]  # what is being done, and how much of all is over (0..1)
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is being done, and how much of all is over (0..1): a prompt is recorded, or in a turn (from 0) run with a
+    setting, plainly where there is none."""
+
+    share: float
+    prompt: int
+    turn: int | None = None
+    shape: Shape | None = None
+
+    def told(self) -> str:
+        if self.turn is None:
+            return f"Recording prompt {self.prompt + 1}"
+        return f"Turn {self.turn + 1}, prompt {self.prompt + 1}: {told(self.shape)}"
+
+
+def told(shape: Shape | None) -> str:
+    return "top_k {}, depth {}, total_tokens {}".format(*shape) if shape else "plain decoding"
 
 
 def begin(pair: Pair, prompts: list[list[int]], shapes: list[Shape], cost: Cost, max_new_tokens: int) -> Sweep:
@@ -42,7 +61,7 @@ def largest(sweep: Sweep) -> DecodeConfig:
     return _config(sweep, (top_k, depth, total))
 
 
-def go_on(pair: Pair, sweep: Sweep, best: int = 3, turns: int = 3) -> Iterator[Done]:
+def go_on(pair: Pair, sweep: Sweep, best: int = 3, turns: int = 3) -> Iterator[Step]:
     """Do what is left of a sweep, adding to it; yields before each step and, while a prompt is recorded, after each
     round. Stop whenever you like: what is in the sweep is whole. Raises UserError, DecodeError among them."""
     prompts, known = len(sweep.prompts), {one.prompt for one in sweep.recorded}
@@ -50,7 +69,7 @@ def go_on(pair: Pair, sweep: Sweep, best: int = 3, turns: int = 3) -> Iterator[D
     for number, ids in enumerate(sweep.prompts):
         if number not in known:
             for share in _record(pair, sweep, number, ids):
-                yield f"Recording prompt {number + 1} of {prompts}", half * (number + share) / prompts
+                yield Step(half * (number + share) / prompts, number)
     if not sweep.rounds:
         raise UserError("Nothing was drafted: the target ended every answer with its first token; try other prompts.")
     shapes: list[Shape | None] = [None, *sweep.promising(best)]
@@ -62,8 +81,7 @@ def go_on(pair: Pair, sweep: Sweep, best: int = 3, turns: int = 3) -> Iterator[D
         number, turn, shape = job
         if job in ran:
             continue
-        what = "plain decoding" if shape is None else f"top_k {shape[0]}, depth {shape[1]}, total_tokens {shape[2]}"
-        yield f"Turn {turn + 1} of {turns}, prompt {number + 1}: {what}", half + (1 - half) * done / len(jobs)
+        yield Step(half + (1 - half) * done / len(jobs), *job)
         sweep.ran.append(_run(pair, sweep, number, turn, shape))
 
 

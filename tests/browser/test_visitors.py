@@ -25,7 +25,7 @@ def client(server):
 
 
 def test_only_decode_is_public(client):
-    assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/decode"]
+    assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/decode", "/cost", "/sweep"]
 
 
 def test_decode_returns_a_trace(client):

@@ -43,9 +43,11 @@ def test_it_records_each_prompt_once_and_runs_the_best_in_turns_with_plain_decod
     for run in found.ran:  # the first token is the prompt's
         assert run.tokens == len(generate(golden_pair, PROMPTS[run.prompt], largest)) - 1
         assert run.rounds == run.tokens if run.shape is None else run.rounds <= run.tokens
-    shares = [share for _, share in steps]
+    shares = [step.share for step in steps]
     assert shares == sorted(shares) and 0 <= shares[0] < shares[-1] < 1
-    assert steps[0][0] == "Recording prompt 1 of 3" and steps[-1][0].startswith("Turn 3 of 3, prompt 3: ")
+    assert steps[0].told() == "Recording prompt 1" and steps[-1].told().startswith("Turn 3, prompt 3: ")
+    assert [(s.prompt, s.turn, s.shape) for s in steps if s.turn is not None] == [
+        (r.prompt, r.turn, r.shape) for r in found.ran]
 
 
 @pytest.mark.parametrize("after", [1, 4, 9, 20])

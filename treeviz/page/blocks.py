@@ -24,6 +24,7 @@ from .form import QUIET, Form, heading
 from .gallery import lines_in, recorded
 from .inbox import Inbox
 from .live import Engine
+from .measuring import wire_measuring
 from .runs import Runs
 from .shelf import Shelf
 from .space import visitor
@@ -124,6 +125,7 @@ def build_page(options: Options) -> tuple[gr.Blocks, dict]:
             demo.unload(_leave(runs))
             changed.append(ran)
             wire_api(form.engine, runs)
+        wire_measuring(form.engine if form else None, runs)
         for event in changed:  # of a live run its end, not each of its rounds
             event.then(None, None, None, js=script("redraw"), **QUIET)
     Inbox(demo.queue(max_size=EVENTS)._queue, listeners.silence)

@@ -34,7 +34,7 @@ BOUNDS = {"top_k": (1, 16), "depth": (0, 10), "total_tokens": (1, candidate_coun
           "temperature": (0, 2), "top_p": (0.05, 1), "max_new_tokens": (1, 2048), "seed": (0, 2**53)}
 LONGEST_RUN = {True: BOUNDS["max_new_tokens"][1], False: 512}  # new tokens: on one's own machine, where strangers come too
 KNOBS = {name for policy in SHIPPED for name in find(policy).knobs}
-FRACTIONS = ("temperature", "top_p")  # every other number is whole
+FRACTIONS = ("temperature", "top_p", "seconds")  # every other number is whole
 LONGEST = 20_000  # characters of a prompt
 
 
@@ -120,29 +120,39 @@ def config_of(values: dict, source: Source = USUAL, policy: str = SHIPPED[0]) ->
     if policy not in SHIPPED:
         raise refusal(say("error.policy", value=shown(policy), policies=", ".join(SHIPPED)))
     values = {name: value for name, value in values.items() if name in find(policy).knobs or name not in KNOBS}
-    for name, value in values.items():
-        low, high = source.bounds(name)
-        if value is None or value == "":
-            raise refusal(say("error.blank", name=name, low=low, high=high))
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise refusal(say("error.word", name=name, value=shown(value), low=low, high=high))
-        if not low <= value <= high:  # NaN is in no bounds either
-            raise refusal(say("error.bounds", name=name, value=shown(value), low=low, high=high))
-        if name not in FRACTIONS and value != int(value):
-            raise refusal(say("error.whole", name=name, value=value, low=low, high=high))
-    whole = {name: int(value) for name, value in values.items() if name not in FRACTIONS}  # a browser may send 4.0
-    return DecodeConfig(policy, **values | whole)
+    numbers = {name: number_of(name, value, *source.bounds(name)) for name, value in values.items()}
+    return DecodeConfig(policy, **numbers)
+
+
+def number_of(name: str, value: object, low: float, high: float) -> int | float:
+    """What was sent as a number, within its bounds, whole unless it is of FRACTIONS. Raises UserError, one sentence."""
+    if value is None or value == "":
+        raise refusal(say("error.blank", name=name, low=low, high=high))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise refusal(say("error.word", name=name, value=shown(value), low=low, high=high))
+    if not low <= value <= high:  # NaN is in no bounds either
+        raise refusal(say("error.bounds", name=name, value=shown(value), low=low, high=high))
+    if name in FRACTIONS:
+        return value
+    if value != int(value):
+        raise refusal(say("error.whole", name=name, value=value, low=low, high=high))
+    return int(value)  # a browser may send 4.0
 
 
 def request_of(pair: str, prompt: str, chat: bool, values: dict, source: Source = USUAL, policy: str = SHIPPED[0]) -> dict:
     """A run as plain data: it may cross to another process. Raises UserError, one sentence."""
+    return {"pair": pair, **prompt_of(prompt, chat), "config": config_of(values, source, policy).to_dict()}
+
+
+def prompt_of(prompt: object, chat: object) -> dict:
+    """What is to be decoded, and whether it is wrapped in a chat template. Raises UserError, one sentence."""
     if not isinstance(prompt, str):
         raise refusal(say("error.prompt"))
     if len(prompt) > LONGEST:
         raise refusal(say("error.long", n=len(prompt), most=LONGEST))
     if not isinstance(chat, bool):
         raise refusal(say("error.chat", value=shown(chat)))
-    return {"pair": pair, "prompt": prompt, "chat": chat, "config": config_of(values, source, policy).to_dict()}
+    return {"prompt": prompt, "chat": chat}
 
 
 def shown(value) -> str:

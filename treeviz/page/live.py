@@ -25,7 +25,7 @@ from core.trace.events import CacheCommitted, RootDecided, RunFinished, TraceBui
 from ..story.labels import show
 from ..story.lines import PageLines
 from ..story.phrases import Said, refusal, said_by, say
-from . import space
+from . import measured, space
 from .choices import Source, pairs_on_offer, shown
 from .runs import PULSE
 
@@ -50,7 +50,10 @@ class Engine:
         self._lock = threading.Lock()
 
         def parts(request: dict) -> Iterator[dict]:
-            yield from self._parts(request)
+            if "what" in request:
+                yield from measured.parts(self._pairs[request["pair"]], request)
+            else:
+                yield from self._parts(request)
 
         self._decode = space.on_gpu(parts)
         for name in pairs_on_offer(source) if space.zero() else ():  # there, models are placed before the first request
@@ -101,6 +104,21 @@ class Engine:
             yield Update(lines=page.add(Trace.from_text("".join(told)).to_lines().rstrip("\n").rpartition("\n")[2]))
         if error:
             raise refusal(error)
+
+    def measure(self, request: dict, over: Callable[[], bool]) -> Iterator[dict]:
+        """What a measurement tells (`measured.py`), and {"note"} while its pair is loaded. Raises UserError. Ends where
+        `over()` says so."""
+        for note in self.load(request["pair"]):
+            if over():
+                return
+            yield {"note": note} if note else {}
+        with closing(self._decode(request)) as parts:
+            for part in parts:
+                if "error" in part:
+                    raise refusal(part["error"])
+                yield part
+                if over():
+                    return
 
     def trace(self, request: dict, over: Callable[[], bool]) -> dict:
         """A whole run as the trace document. Raises UserError."""

@@ -44,8 +44,10 @@ def on_gpu(task: Callable[[dict], Iterator[dict]]) -> Callable[[dict], Iterator[
 
 
 def seconds(request: dict) -> int:
-    """What a run may take on a GPU, at worst: a round per token, the target's pass and depth + 1 of the head's in each,
-    and the recording of its rows."""
+    """What a task may take on a GPU. A measurement says so itself (`measured.py`); a run at worst: a round per token, the
+    target's pass and depth + 1 of the head's in each, and the recording of its rows."""
+    if "seconds" in request:
+        return min(LONGEST, round(10 + request["seconds"]))
     config = request["config"]
     bounds = DecodeConfig.from_dict(config).bounds
     a_round = 0.03 + 0.004 * bounds.passes + 0.0003 * (bounds.rows - 1)
