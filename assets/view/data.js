@@ -12,6 +12,7 @@ export class Data {
     this.header = null;
     this.footer = null;
     this.lines = [];
+    this.clock = [];
     this.labels = {};
     this.models = [];
   }
@@ -33,7 +34,19 @@ export class Data {
     Object.assign(this.labels, page.labels);
     if (part.round) this.lines.push(part);
     else if (part.prompt) this.header = part;
-    else this.footer = part;
+    else if (part.output) this.footer = part;
+    else if (part.check) this.checked(part);
+    if (page.plain) this.clock.push(...page.plain);
+  }
+
+  // A comparison made after the run takes the place of what the footer says.
+  checked({check, vocabulary}) {
+    this.footer = {...this.footer, check, vocabulary: {...this.footer.vocabulary, ...vocabulary}};
+  }
+
+  // The moments, in seconds, at which plain decoding of the same run had its tokens, so far; [] where it was not made.
+  get plainly() {
+    return this.footer?.check.clock.length ? this.footer.check.clock : this.clock;
   }
 
   get rounds() {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..config import DecodeConfig
 from ..errors import UserError
-from ..measure.check import check
+from ..measure.check import comparing
 from ..model.pair import Pair
 from ..pairs.chat import encode
 from ..pairs.fetch import disk_error
@@ -61,7 +61,8 @@ def record(pair: Pair, recordings: list[Recording], home: Path = HOME) -> Iterat
         builder = TraceBuilder()
         for event in stream(pair, ids, config, recording.prompt):
             builder.add(event)
-        builder.set_check(check(pair, ids, config, builder.document["output"]["token_ids"]))
+        for event in comparing(pair, ids, config, builder.document["output"]["token_ids"]):
+            builder.add(event)
         trace = builder.trace
         if trace.check.lossless is False:
             raise UserError(f"{recording.name} is not lossless ({trace.check.note}); it was not written.")

@@ -33,7 +33,7 @@ def run_command(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
     ids, text = prompt_of(args)
     pair = pair_of(args)
-    from ..measure.check import check
+    from ..measure.check import comparing
     from ..model.steps import memory_for
     from ..pairs.chat import encode
     from ..trace.events import TraceBuilder
@@ -56,7 +56,9 @@ def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
                 out.end(builder.document["output"]["text"])
                 if args.check:
                     emitted = builder.document["output"]["token_ids"]
-                    builder.set_check(check(pair, ids, config, emitted, progress=progress_line))
+                    for event in comparing(pair, ids, config, emitted):
+                        _tell_comparing(event, len(emitted))
+                        write(builder.add(event))
         except (UserError, KeyboardInterrupt, BrokenPipeError) as error:  # what was decoded so far is kept
             failure = error
             seconds = seconds or time.perf_counter() - started
@@ -69,7 +71,7 @@ def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
             with contextlib.suppress(UserError, KeyboardInterrupt), _uninterrupted():
                 write(builder.cancel())
     trace = builder.trace
-    if args.trace and (args.check or not _as_lines(args.trace)):
+    if args.trace and not _as_lines(args.trace):
         with _uninterrupted(), _disk_errors(args.trace):
             trace.save(args.trace)
     if isinstance(failure, BrokenPipeError):
@@ -88,6 +90,15 @@ def _run(args: argparse.Namespace, config: DecodeConfig) -> int:
     if failure is not None:
         raise failure
     return 1 if trace.check.lossless is False else 0
+
+
+def _tell_comparing(event, tokens: int) -> None:
+    """How far the comparison with plain decoding is, in place."""
+    from ..trace.events import PlainDecoded, PromptRead
+    if isinstance(event, PromptRead):
+        progress_line(f"Reading the prompt again, plainly: {event.read:,} of {event.total:,} tokens", event.read / (event.total + 1))
+    if isinstance(event, PlainDecoded):
+        progress_line(f"Comparing with plain decoding: {event.place:,} of {tokens:,} tokens", event.place / (tokens + 1))
 
 
 def _tell_check(check) -> None:

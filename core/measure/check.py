@@ -1,69 +1,82 @@
-"""Is it lossless? The same prompt decoded plainly by the same target, compared token for token."""
+"""Is it lossless? The same prompt decoded plainly by the same target, compared token for token, each at its moment."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import torch
 
+from .. import decoder
 from ..config import DecodeConfig
 from ..model.pair import Pair
-from ..pairs.fetch import Progress, silent
+from ..trace.events import PlainDecoded, PromptRead, RunChecked
 from ..trace.show import counted
-from .plain import plain
+from ..trace.summary import NO_CHECK
+from ..trace.words import Words
+from .plain import steps
 
 
-def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool = False,
-          progress: Progress = silent) -> dict:
-    """The `check` part of a trace for a run that emitted `token_ids`: token for token, and neither more nor fewer.
+def check(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool = False) -> dict:
+    """The `check` part of a trace for a run that emitted `token_ids`, made at once: see `comparing`."""
+    *_, last = comparing(pair, prompt_ids, config, token_ids, cancelled)
+    return last.check
+
+
+def comparing(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int],
+              cancelled: bool = False) -> Iterator[PromptRead | PlainDecoded | RunChecked]:
+    """Decode plainly what a run decoded that emitted `token_ids`, and compare token for token, neither more nor fewer; the last
+    event says what was found. Whoever closes it early has not compared.
 
     Only two runs may hold less than plain decoding: one that was cancelled, and one whose next round had no room.
     Greedy runs only: two sampled runs differ by chance, what they share is a distribution, and tests compare that.
     """
-    spent = Spent()
-    found = _compare(pair, prompt_ids, config, token_ids, cancelled, progress, spent)
-    return found | {"note": pair.remark(found["note"]), "tokens": spent.tokens, "seconds": spent.seconds}
+    found = _uncompared(config, token_ids) or (yield from _compare(pair, prompt_ids, config, token_ids, cancelled))
+    words = Words(pair.tokenizer).new([token for token, _ in found["choices"]])
+    yield RunChecked(found | {"note": pair.remark(found["note"])}, words)
 
 
-@dataclass(slots=True)
-class Spent:
-    """What plain decoding wrote and took."""
-
-    tokens: int | None = None
-    seconds: float | None = None
-
-
-def _compare(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool,
-             progress: Progress, spent: Spent) -> dict:
+def _uncompared(config: DecodeConfig, token_ids: list[int]) -> dict | None:
     if not config.greedy:
-        return {"lossless": None, "first_difference": None,
-                "note": "sampled: the distribution is the target's, one run cannot show it"}
-    if not token_ids:
-        return {"lossless": None, "first_difference": None, "note": "nothing was decoded"}
+        return NO_CHECK | {"note": "sampled: the distribution is the target's, one run cannot show it"}
+    return None if token_ids else NO_CHECK | {"note": "nothing was decoded"}
+
+
+def _compare(pair: Pair, prompt_ids: list[int], config: DecodeConfig, token_ids: list[int], cancelled: bool):
     # As in decoder.rounds: the last token emitted is a root that no cache holds yet
     no_room = len(prompt_ids) + len(token_ids) - 1 + config.positions > pair.target.context
-
-    def reading(read: int, total: int) -> None:
-        progress(f"Reading the prompt again, plainly: {read:,} of {total:,} tokens", read / (total + 1))
-
-    compared, start = 0, time.perf_counter()
-    for place, (logits, token) in enumerate(plain(pair, prompt_ids, config, reading=reading)):
-        spent.tokens, spent.seconds = place + 1, time.perf_counter() - start
-        progress(f"Comparing with plain decoding: {place:,} of {len(token_ids):,} tokens", place / (len(token_ids) + 1))
+    clock: list[float] = []
+    found = None
+    for step, spent in _timed(steps(pair, prompt_ids, config)):
+        if isinstance(step, decoder.Reading):
+            yield PromptRead(step.read, step.total)
+            continue
+        (logits, token), place = step, len(clock)
+        clock.append(round(spent, 6))
+        yield PlainDecoded(place, token, clock[-1])
         if place == len(token_ids):
-            if cancelled or no_room:
-                break
-            return _differs(place, f"this run ended after {counted(place, 'token')}, plain decoding goes on with "
-                                   f"token {token}")
+            if not (cancelled or no_room):
+                found = _differs(place, f"this run ended after {counted(place, 'token')}, plain decoding goes on with token {token}")
+            break
         if token != token_ids[place]:
-            return _differs(place, _near_tie(pair, logits, place, token, token_ids[place]))
-        compared += 1
-    if compared < len(token_ids):
-        return _differs(compared, f"plain decoding ended after {counted(compared, 'token')}, this run goes on with token "
-                                  f"{token_ids[compared]}")
-    return {"lossless": True, "first_difference": None,
-            "note": f"{counted(compared, 'token')} equal to plain greedy decoding of the same target"}
+            found = _differs(place, _near_tie(pair, logits, place, token, token_ids[place]))
+            found["choices"] = [(i, round(float(logits[i]), 6)) for i in (token, token_ids[place])]
+            break
+    else:
+        if (place := len(clock)) < len(token_ids):
+            found = _differs(place, f"plain decoding ended after {counted(place, 'token')}, this run goes on with token "
+                                    f"{token_ids[place]}")
+    same = {"lossless": True, "note": f"{counted(len(token_ids), 'token')} equal to plain greedy decoding of the same target"}
+    return NO_CHECK | (found or same) | {"tokens": len(clock), "seconds": clock[-1], "clock": clock}
+
+
+def _timed(steps: Iterator) -> Iterator[tuple[object, float]]:
+    """Each step with the seconds that all so far took: what their listener does meanwhile is nobody's decoding."""
+    spent, resumed = 0.0, time.perf_counter()
+    for step in steps:
+        spent += time.perf_counter() - resumed
+        yield step, spent
+        resumed = time.perf_counter()
 
 
 def _differs(place: int, note: str) -> dict:

@@ -169,6 +169,8 @@ class Trace(Header):
             if "round" in part:
                 r = version1.round_(part["round"], greedy) if old else part["round"]
                 rounds.append(_validated(Round, r, f"rounds[{len(rounds)}]"))
+            elif footer:  # what a comparison found afterwards
+                footer |= part
             else:
                 footer = version1.footer(part, rounds) if old else part
         head |= {"vocabulary": words}

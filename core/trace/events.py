@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .document import SCHEMA_VERSION, Trace
-from .lines import FORMAT, footer_line, header_line, round_line
+from .lines import FORMAT, check_line, footer_line, header_line, round_line
 from .summary import NO_CHECK, Totals, finish_cancelled
 
 Words = dict[str, dict]  # token id -> {text, special, bytes}
@@ -120,8 +120,26 @@ class RunFinished:
     check: dict = field(default_factory=lambda: dict(NO_CHECK))
 
 
+@dataclass(frozen=True, slots=True)
+class PlainDecoded:
+    """Plain decoding of the same prompt, which a run is compared with, has its token number `place` (from 0), after so many
+    seconds of its own."""
+
+    place: int
+    token_id: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunChecked:
+    """What the comparison with plain decoding found, once the run has ended."""
+
+    check: dict
+    vocabulary: Words = field(default_factory=dict)
+
+
 Event = (RunStarted | PromptRead | RootDecided | RoundStarted | LayerDrafted | TreePruned | TreeVerified | PathAccepted
-         | CacheCommitted | RunFinished)
+         | CacheCommitted | RunFinished | PlainDecoded | RunChecked)
 
 
 class TraceBuilder:
@@ -182,6 +200,10 @@ class TraceBuilder:
                 return round_line(self._round, words)
             case RunFinished():
                 return self._finish(_columns(event))
+            case RunChecked():
+                self.document["check"] = event.check
+                self.document["vocabulary"] |= event.vocabulary
+                return check_line(event.check, event.vocabulary)
         return ""
 
     def cancel(self) -> str:
@@ -191,10 +213,6 @@ class TraceBuilder:
             totals.add_round(round_)
         ending = finish_cancelled(totals, self.document["vocabulary"], self._emitted)
         return self._finish(ending | {"check": self._check})
-
-    def set_check(self, check: dict) -> None:
-        """Record the comparison with plain decoding, which is made after the run."""
-        self.document["check"] = check
 
     def _finish(self, footer: dict) -> str:
         self.document |= footer

@@ -1,7 +1,7 @@
 """JSON lines: what a live run appends, and what the page reads as it grows.
 
-A header line, a line per round with the words it brings, a footer line: the same document as plain JSON, cut
-where a run can be interrupted.
+A header line, a line per round with the words it brings, a footer line, and perhaps a line of what a comparison with plain
+decoding found afterwards: the same document as plain JSON, cut where a run can be interrupted.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class TraceError(UserError):
 FORMAT = "eagle2-trace"
 HEADER_FIELDS = ("format", "schema_version", "created", "producer", "pair", "config", "prompt", "vocabulary")
 FOOTER_FIELDS = ("output", "summary", "check")
+LATER = (("round",), FOOTER_FIELDS, ("check",))  # lines after the header, in their order
 LINE = re.compile(r"[^ \t\r\n][^\n]*")  # of those that are not blank
 
 
@@ -46,13 +47,18 @@ def footer_line(document: dict, vocabulary: dict) -> str:
     return _line({name: document[name] for name in FOOTER_FIELDS} | {"vocabulary": vocabulary})
 
 
+def check_line(check: dict, vocabulary: dict) -> str:
+    """What was found after the run; it takes the place of what the footer says of it."""
+    return _line({"check": check, "vocabulary": vocabulary})
+
+
 def later_lines(text: str, start: int) -> Iterator[dict]:
-    """The lines after the header, which ends at `start`: rounds, then perhaps the footer. A last line that is not whole
-    is left out: the writer was stopped in it. Raises TraceError, and what Python's JSON reader raises."""
-    ended = False
+    """The lines after the header, which ends at `start`: rounds, then perhaps the footer and a check. A last line that is
+    not whole is left out: the writer was stopped in it. Raises TraceError, and what Python's JSON reader raises."""
+    ended = 0  # of the two that end a file, those that were there
     for match in LINE.finditer(text, start):
-        if ended:
-            raise _of_line(text, match, "follows the footer")
+        if ended == 2:
+            raise _of_line(text, match, "follows the check")
         try:
             part = json.loads(match.group())
         except json.JSONDecodeError:
@@ -60,9 +66,12 @@ def later_lines(text: str, start: int) -> Iterator[dict]:
                 return
             raise _of_line(text, match, "is not JSON") from None
         words = part.get("vocabulary") if isinstance(part, dict) else None
-        ended = isinstance(words, dict) and part.keys() == {*FOOTER_FIELDS, "vocabulary"}
-        if not ended and not (isinstance(words, dict) and part.keys() == {"round", "vocabulary"}):
+        kind = next((n for n, fields in enumerate(LATER) if isinstance(words, dict) and part.keys() == {*fields, "vocabulary"}), None)
+        if kind is None or (kind == 2 and not ended):  # a check of what?
             raise _of_line(text, match, "is neither a round nor the footer")
+        if ended and kind < 2:
+            raise _of_line(text, match, "follows the footer")
+        ended = kind
         yield part
 
 

@@ -16,6 +16,7 @@ MOST = 2**53 - 1  # of whole numbers: so far, a browser counts as we do
 Id = Annotated[int, Field(ge=0, le=MOST)]
 Seconds = Annotated[float, Field(ge=0)]
 Probability = Annotated[float, Field(ge=0, le=1 + 1e-6)]
+IdAndLogit = Annotated[tuple[Id, float], Field(strict=False)]
 IdAndProbability = Annotated[tuple[Id, Probability], Field(strict=False)]  # JSON has no tuples
 Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})+$")]
 
@@ -238,10 +239,24 @@ class Summary(Part):
 
 class Check(Part):
     """Comparison with plain decoding of the same target; lossless is null where none was made. `tokens` and `seconds`
-    are what plain decoding wrote and took, where it ran, its prefill among them."""
+    are what plain decoding wrote and took, where it ran, its prefill among them; `clock` is when each of its tokens was
+    there, in seconds from its start. `choices`: where the two first differ, the token of plain decoding and that of this
+    run, each with the logit that plain decoding's target gave it."""
 
     lossless: bool | None
     first_difference: Id | None
     note: Text
     tokens: Id | None
     seconds: Seconds | None
+    clock: list[Seconds]
+    choices: list[IdAndLogit]
+
+    @model_validator(mode="after")
+    def _one_clock(self):
+        if self.clock and len(self.clock) != self.tokens:
+            raise ValueError("has a clock of another number of tokens than it says")
+        if any(later < sooner for sooner, later in zip(self.clock, self.clock[1:])):
+            raise ValueError("has a clock that goes back")
+        if len(self.choices) not in (0, 2) or (self.choices and self.lossless is not False):
+            raise ValueError("has choices that no difference explains; two belong to a run that is not lossless")
+        return self

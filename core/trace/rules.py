@@ -221,6 +221,7 @@ def check_run(trace) -> None:
           "is not what the rounds decided")
     _need(not trace.rounds or len(out) >= before, "output.token_ids", "ends before the last of the rounds")
     _check_known(out, "output.token_ids", known)
+    _check_known([token for token, _ in trace.check.choices], "check.choices", known)
     highest = max(known, default=0)
     _need(highest < trace.pair.vocab_size, "vocabulary", f"names token {highest}, above pair.vocab_size")
     _check_summary(trace)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 
 NO_CHECK = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding", "tokens": None,
-            "seconds": None}
+            "seconds": None, "clock": [], "choices": []}
 PARTS = ("draft", "tree", "verify", "accept", "commit")
 
 

@@ -39,7 +39,7 @@ def footer(old: dict, rounds: list[Round]) -> dict:
     """The last line, or the same part of a document, of a run with these rounds, new ones."""
     new = dict(old)
     if isinstance(check := old.get("check"), dict):
-        new["check"] = check | {"tokens": None, "seconds": None}
+        new["check"] = check | {"tokens": None, "seconds": None, "clock": [], "choices": []}
     if isinstance(summary := old.get("summary"), dict):
         told = totals_of(rounds).summary(0)
         new["summary"] = {name: told[name] for name in NEW} | summary

@@ -53,6 +53,8 @@ def test_chat_is_true_or_false(chat, shown):
     with pytest.raises(UserError) as error:
         request_of("storybook", "a", chat, {})
     assert str(error.value) == f"chat is {shown}; give true or false." and error.value.said["zh"].startswith(f"chat 为 {shown}；")
+    with pytest.raises(UserError, match=r"^compare is "):
+        request_of("storybook", "a", False, {}, compare=chat)
 
 
 @pytest.mark.parametrize("prompt", [None, 5, ["a"], {"en": "a"}, b"a"])

@@ -11,7 +11,8 @@ import pytest
 from core.errors import UserError
 from core.model import target
 from treeviz.page.choices import Source, request_of
-from treeviz.page.live import Engine, Reading
+from treeviz.page.live import Engine
+from treeviz.page.watched import Reading
 from treeviz.story.labels import show
 from treeviz.story.lines import trace_of
 
@@ -31,8 +32,9 @@ def never():
     return False
 
 
-def ask(prompt="Once upon a time", **numbers):
-    return request_of("storybook", prompt, False, {"top_k": 3, "depth": 2, "total_tokens": 6, "max_new_tokens": 12} | numbers)
+def ask(prompt="Once upon a time", compare=False, **numbers):
+    settings = {"top_k": 3, "depth": 2, "total_tokens": 6, "max_new_tokens": 12} | numbers
+    return request_of("storybook", prompt, False, settings, compare=compare)
 
 
 def layers(engine):
@@ -63,6 +65,31 @@ def test_a_run_tells_its_rounds_as_they_come(engine):
         "the header comes with the first round, then a line at a time"
     assert trace.summary.new_tokens == 12 and trace.output.finish_reason == "length"
     assert trace.to_dict()["output"] == engine.trace(ask(), never)["output"]
+
+
+def test_a_greedy_run_is_compared_with_plain_decoding(engine):
+    """The run is whole before that begins; plain decoding's moments come as they are, and then what was found."""
+    updates = list(engine.run(ask(compare=True, max_new_tokens=40), never))
+    whole = next(i for i, update in enumerate(updates) if '"finish_reason"' in update.lines)
+    assert trace_of("".join(update.lines for update in updates[:whole + 1])).check.lossless is None
+    clock = [t for update in updates for line in update.lines.splitlines() for t in json.loads(line)["page"].get("plain", [])]
+    trace = trace_of("".join(update.lines for update in updates))
+    assert trace.check.lossless and trace.check.tokens == 40 == len(clock) and trace.check.clock == clock == sorted(clock)
+    notes = [update.note["en"] for update in updates[whole:] if update.note]
+    assert "Comparing with plain decoding: 40 of 40 tokens." in notes[-1]
+    told = engine.trace(ask(compare=True), never)["check"]
+    assert told["lossless"] and told["tokens"] == 12
+    assert engine.trace(ask(compare=True, temperature=1.0), never)["check"]["lossless"] is None
+
+
+def test_a_comparison_can_be_stopped_and_the_run_stays(engine):
+    stop, lines = threading.Event(), ""
+    for update in engine.run(ask(compare=True, max_new_tokens=300), stop.is_set):
+        lines += update.lines
+        if '"plain"' in update.lines:
+            stop.set()
+    trace = trace_of(lines)
+    assert trace.summary.new_tokens == 300 and trace.output.finish_reason == "length" and trace.check.lossless is None
 
 
 def test_stop_between_rounds_keeps_them_and_says_cancelled(engine):

@@ -8,6 +8,7 @@ import pytest
 
 from core import Trace, TraceError
 from core.trace import bytes as trace_bytes
+from core.trace.lines import check_line
 from tests.trace_maker import make_trace
 
 
@@ -35,6 +36,31 @@ def test_lines_of_a_killed_writer(trace):
         Trace.from_text(lines[:first_round] + "{broken\n" + lines[first_round:])
     with pytest.raises(TraceError, match="follows the footer"):
         Trace.from_text(lines + lines[first_round:])
+
+
+def test_a_check_is_a_line_after_the_footer(trace):
+    """As a run appends it once it has ended; it takes the place of what the footer says."""
+    lines = trace.to_lines()
+    found = {"lossless": False, "first_difference": 1, "note": "x", "tokens": 2, "seconds": 0.2, "clock": [0.1, 0.2],
+             "choices": [[3, 1.5], [4, 1.25]]}
+    word = {"text": "w", "special": False, "bytes": None}
+    line = check_line(found, {"3": word, "4": word})
+    checked = Trace.from_text(lines + line)
+    assert checked.check.model_dump(mode="json") == found and checked.rounds == trace.rounds
+    assert Trace.from_text(checked.to_lines()) == checked == Trace.from_dict(checked.to_dict())
+    cut = Trace.from_text(lines + line[:40])
+    assert cut == trace, "the writer was stopped in it"
+    for bad in (lines + line + line, lines + line + lines.splitlines(True)[-1]):
+        with pytest.raises(TraceError, match=r"follows the (check|footer)"):
+            Trace.from_text(bad)
+    with pytest.raises(TraceError, match="neither a round nor the footer"):
+        Trace.from_text(lines[:lines.index("\n") + 1] + line)
+    for wrong in ({"clock": [0.1]}, {"clock": [0.2, 0.1]}, {"choices": [[3, 1.5]]}, {"lossless": True}):
+        with pytest.raises(TraceError, match="check"):
+            Trace.from_text(lines + check_line(found | wrong, {"3": word, "4": word}))
+    unknown = next(i for i in range(5, 999) if str(i) not in trace.vocabulary)
+    with pytest.raises(TraceError, match=f"check.choices names token {unknown}"):
+        Trace.from_text(lines + check_line(found | {"choices": [[unknown, 1.5], [4, 1.25]]}, {"4": word}))
 
 
 @pytest.mark.parametrize("text", ["", "not json", "[]", "{}", "null", '{"format": "other"}', "{" * 100_000,

@@ -139,9 +139,17 @@ def number_of(name: str, value: object, low: float, high: float) -> int | float:
     return int(value)  # a browser may send 4.0
 
 
-def request_of(pair: str, prompt: str, chat: bool, values: dict, source: Source = USUAL, policy: str = SHIPPED[0]) -> dict:
-    """A run as plain data: it may cross to another process. Raises UserError, one sentence."""
-    return {"pair": pair, **prompt_of(prompt, chat), "config": config_of(values, source, policy).to_dict()}
+def compares(name: str) -> bool:
+    """Does plain decoding with it take seconds, so that runs are compared unless told otherwise?"""
+    return name not in PAIRS or not PAIRS[name].gpu
+
+
+def request_of(pair: str, prompt: str, chat: bool, values: dict, source: Source = USUAL, policy: str = SHIPPED[0],
+               compare: bool = False) -> dict:
+    """A run as plain data: it may cross to another process. `compare`: with plain decoding, once it has ended. Raises
+    UserError, one sentence."""
+    switch("compare", compare)
+    return {"pair": pair, **prompt_of(prompt, chat), "compare": compare, "config": config_of(values, source, policy).to_dict()}
 
 
 def prompt_of(prompt: object, chat: object) -> dict:
@@ -150,9 +158,14 @@ def prompt_of(prompt: object, chat: object) -> dict:
         raise refusal(say("error.prompt"))
     if len(prompt) > LONGEST:
         raise refusal(say("error.long", n=len(prompt), most=LONGEST))
-    if not isinstance(chat, bool):
-        raise refusal(say("error.chat", value=shown(chat)))
+    switch("chat", chat)
     return {"prompt": prompt, "chat": chat}
+
+
+def switch(name: str, value: object) -> None:
+    """Raises UserError, one sentence, of what is neither on nor off."""
+    if not isinstance(value, bool):
+        raise refusal(say("error.switch", name=name, value=shown(value)))
 
 
 def shown(value) -> str:

@@ -80,14 +80,15 @@ def wire_api(engine: Engine, runs: Runs) -> None:
 
     def decode(request: gr.Request, prompt: str, chat: bool = True, top_k: int = 10, depth: int = 5,
                total_tokens: int = 59, temperature: float = 0.0, top_p: float = 1.0, max_new_tokens: int = 64,
-               seed: int = 0, draft_vocab: int = 0, pair: str = "", policy: str = "eagle2", length: int = 5) -> dict:
+               seed: int = 0, draft_vocab: int = 0, pair: str = "", policy: str = "eagle2", length: int = 5,
+               compare: bool = False) -> dict:
         """Decode a prompt and return the whole run as an EAGLE-2 trace (the JSON document of the README). `pair` is one
         of those that the page offers, "" the page's own; `policy` is eagle2 (top_k, depth, total_tokens), chain (length) or
-        plain."""
+        plain; `compare` decodes a greedy run plainly too, and says in its `check` what that found and took."""
         numbers = dict(top_k=top_k, depth=depth, total_tokens=total_tokens, length=length, temperature=temperature, top_p=top_p,
                        max_new_tokens=max_new_tokens, seed=seed, draft_vocab=draft_vocab)
         try:
-            wanted = request_of(engine.offered(pair), prompt, chat, numbers, engine.source, policy)
+            wanted = request_of(engine.offered(pair), prompt, chat, numbers, engine.source, policy, compare)
             run = runs.begin(request.session_hash, visitor(request), anew=False)
         except ValueError as error:
             raise gr.Error(str(error), print_exception=False) from None

@@ -16,6 +16,7 @@ from .choices import (
     SHAPE,
     Source,
     chats,
+    compares,
     cost,
     examples,
     pairs_on_offer,
@@ -44,7 +45,7 @@ class Form:
             self._tree()
             self._sampling()
         self.pair.input(self._choose_pair, [self.pair, self.preset, language],
-                        [self.pair, self.chat, self.prompt, self.ideas, self.preset, *self.shape], **QUIET)
+                        [self.pair, self.chat, self.compare, self.prompt, self.ideas, self.preset, *self.shape], **QUIET)
         self.preset.input(self._choose_tree, [self.pair, self.preset], self.shape, **QUIET)
         # always_last: a change that comes while the one before is answered counts too
         gr.on([self.top_k.change, self.depth.change], None, [self.top_k, self.depth, self.total], self.total, js=LIMIT,
@@ -54,15 +55,15 @@ class Form:
 
     @property
     def inputs(self) -> list:
-        return [self.pair, self.prompt, self.chat, self.policy, *self.shape, self.length, self.temperature, self.top_p, self.most,
+        return [self.pair, self.prompt, self.chat, self.compare, self.policy, *self.shape, self.length, self.temperature, self.top_p, self.most,
                 self.seed]
 
-    def request(self, pair, prompt, chat, policy, *numbers) -> dict:
+    def request(self, pair, prompt, chat, compare, policy, *numbers) -> dict:
         """The run that `inputs` ask for. Raises UserError, one sentence."""
         names = (*SHAPE, "length", "temperature", "top_p", "max_new_tokens", "seed")
         if prompt is None or prompt == "":  # said before a pair is loaded for nothing
             raise refusal(say("error.empty"))
-        return request_of(self.engine.offered(pair), prompt, chat, dict(zip(names, numbers)), self.source, policy)
+        return request_of(self.engine.offered(pair), prompt, chat, dict(zip(names, numbers)), self.source, policy, compare)
 
     def refresh(self, pair, language):
         """What the pair costs by now: shown when the form is opened, and after a run."""
@@ -81,6 +82,7 @@ class Form:
         self.pair = put(gr.Dropdown, pairs_on_offer(self.source), value=name, filterable=False,
                         says=lambda language, pair: {"label": phrase("pair", language), "info": self._cost(language, pair)})
         self.chat = put(gr.Checkbox, says=_chat_words, **_chat(name))
+        self.compare = put(gr.Checkbox, compares(name), says={"label": "compare", "info": "compare.info"})
         with gr.Row():
             self.decode = put(gr.Button, says={"value": "decode"}, variant="primary", min_width=100)
             self.stop = put(gr.Button, says={"value": "stop"}, min_width=80)
@@ -131,7 +133,7 @@ class Form:
         ideas = examples(pair)
         values = _shape(shape) if shape else [gr.skip(), gr.skip(), gr.skip(), 0]
         values[3] = gr.update(value=values[3], **self._vocabulary_words(language, pair))
-        return (self.refresh(pair, language), gr.update(**_chat(pair), **_chat_words(language, pair)), ideas[0],
+        return (self.refresh(pair, language), gr.update(**_chat(pair), **_chat_words(language, pair)), compares(pair), ideas[0],
                 gr.update(samples=[[text] for text in ideas]), gr.update(value=preset, **_preset_words(language, pair)), *values)
 
     def _choose_policy(self, policy):

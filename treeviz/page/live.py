@@ -10,17 +10,17 @@ from __future__ import annotations
 import gc
 import queue
 import threading
+import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import closing
 from dataclasses import dataclass
 
 from core.config import DecodeConfig
 from core.pairs.named import PAIRS
 from core.trace import TokenText, Trace
-from core.trace.events import CacheCommitted, RootDecided, RunFinished, TraceBuilder
+from core.trace.events import CacheCommitted, PlainDecoded, RootDecided, RunChecked, RunFinished, TraceBuilder
 
 from ..story.labels import show
 from ..story.lines import PageLines
@@ -28,6 +28,7 @@ from ..story.phrases import Said, refusal, said_by, say
 from . import measured, space
 from .choices import Source, pairs_on_offer, shown
 from .runs import PULSE
+from .watched import Watched
 
 KEPT = 2      # pairs in memory, the last ones used; one that wants a GPU is alone
 KINDS = {CacheCommitted: {"round": True}, RunFinished: {"end": True}}
@@ -46,7 +47,7 @@ class Engine:
 
     def __init__(self, source: Source):
         self.source = source
-        self._pairs: OrderedDict[str, _Watched] = OrderedDict()
+        self._pairs: OrderedDict[str, Watched] = OrderedDict()
         self._lock = threading.Lock()
 
         def parts(request: dict) -> Iterator[dict]:
@@ -97,6 +98,8 @@ class Engine:
                     if rounds or ended:
                         yield Update(lines=held)
                         held = ""
+                if "plain" in part:
+                    yield Update(lines=page.plain(part["plain"]))
                 error = part.get("error")
                 if over():
                     break
@@ -175,7 +178,7 @@ class Engine:
         with self._lock:
             if not self.loaded(name):
                 self._make_room(name)
-                self._pairs[name] = _Watched(self._fetch(name, progress))
+                self._pairs[name] = Watched(self._fetch(name, progress))
 
     def _make_room(self, name: str) -> None:
         large = any(n in PAIRS and PAIRS[n].gpu for n in (name, *self._pairs))
@@ -198,7 +201,8 @@ class Engine:
 
     def _parts(self, request: dict) -> Iterator[dict]:
         """A run as plain data, in order: {"line"} of its trace, with "round" or "end" where it is one; {"note"} for the
-        person waiting; {"error"}, a sentence, at the end; {} where nothing is new, so that the run may be closed."""
+        person waiting; {"plain"}, the moments of plain decoding's next tokens; {"error"}, a sentence, at the end; {} where
+        nothing is new, so that the run may be closed."""
         from core import stream
         from core.model.steps import memory_for
         from core.model.target import passes_of
@@ -221,6 +225,8 @@ class Engine:
                     elif isinstance(event, RootDecided):  # out already, while the first tree is still being drafted
                         word = builder.document["vocabulary"][str(event.token_ids[0])]
                         yield {"note": say("begun", token=show(TokenText.model_validate(word)))}
+            if request["compare"] and config.greedy:
+                yield from _compared(watched, ids, config, builder)
         except Exception as error:
             if builder.document.get("rounds") and "output" not in builder.document:
                 yield {"line": builder.cancel(), "end": True}
@@ -231,62 +237,17 @@ class Engine:
                 yield {"error": say("error.run", error=f"{type(error).__name__}: {error}")}
 
 
-class _Stopped(Exception):
-    """Raised inside a pass of the target that nobody waits for any more."""
+def _compared(watched: Watched, ids: list[int], config: DecodeConfig, builder: TraceBuilder) -> Iterator[dict]:
+    """Plain decoding of the run that `builder` holds, as parts of it."""
+    from core.measure.check import comparing
 
-
-class _Watched:
-    """A pair whose target can be looked at, and broken off, between two of its layers. What is broken off is one run's
-    pass, in that run's own thread; another run of the same pair would not feel it."""
-
-    def __init__(self, pair):
-        self.pair, self._layers, self._here = pair, pair.target.layers, threading.local()
-        for layer in pair.target.model.model.layers:
-            layer.register_forward_pre_hook(self._between)
-
-    def _between(self, *_) -> None:
-        if (reading := getattr(self._here, "reading", None)) is not None:
-            reading.between()
-
-    def look_up(self, events: Iterator, passes: int = 1) -> Iterator:
-        """A `Reading` of the events."""
-        return Reading(events, self._layers * passes, self._here)
-
-
-class Reading:
-    """The events of one run, and None whenever none has come for a moment. Closing it breaks the run off."""
-
-    def __init__(self, events: Iterator, layers: int, here: threading.local):
-        self._events, self._layers, self._passed, self.stopped = events, layers, 0, False
-        self._worker = ThreadPoolExecutor(1, initializer=lambda: setattr(here, "reading", self))
-        self._coming = None
-
-    def between(self) -> None:
-        """Called in the run's thread, before each layer of the target."""
-        if self.stopped:
-            raise _Stopped
-        self._passed += 1
-
-    @property
-    def share(self) -> float | None:
-        """How much of the first pass, the one over the prompt, is done; None when the next has begun."""
-        return max(self._passed - 1, 0) / self._layers if self._passed <= self._layers else None
-
-    def __iter__(self) -> Iterator:
-        while True:
-            self._coming = self._coming or self._worker.submit(next, self._events, None)
-            try:
-                event = self._coming.result(PULSE)
-            except TimeoutError:
-                yield None
-                continue
-            self._coming = None
-            if event is None:
-                return
-            yield event
-
-    def close(self) -> None:
-        """The worker ends at the next layer, and is waited for."""
-        self.stopped = True
-        self._worker.shutdown()
-        self._events.close()
+    emitted, clock, told = builder.document["output"]["token_ids"], [], time.monotonic()
+    with closing(watched.look_up(comparing(watched.pair, ids, config, emitted))) as heard:
+        for event in heard:
+            if isinstance(event, PlainDecoded):
+                clock.append(event.seconds)
+                place = event.place
+            if clock and (time.monotonic() - told > PULSE or isinstance(event, RunChecked)):  # not a line for each token
+                yield {"plain": clock, "note": say("comparing", n=place + 1, length=len(emitted))}
+                clock, told = [], time.monotonic()
+            yield {"line": builder.add(event)} if isinstance(event, RunChecked) else {}

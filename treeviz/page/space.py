@@ -45,10 +45,11 @@ def on_gpu(task: Callable[[dict], Iterator[dict]]) -> Callable[[dict], Iterator[
 
 def seconds(request: dict) -> int:
     """What a task may take on a GPU. A measurement says so itself (`measured.py`); a run at worst: a round per token, the
-    target's pass and depth + 1 of the head's in each, and the recording of its rows."""
+    target's pass and depth + 1 of the head's in each, and the recording of its rows; then, perhaps, plain decoding."""
     if "seconds" in request:
         return min(LONGEST, round(10 + request["seconds"]))
     config = request["config"]
     bounds = DecodeConfig.from_dict(config).bounds
     a_round = 0.03 + 0.004 * bounds.passes + 0.0003 * (bounds.rows - 1)
-    return min(LONGEST, round(10 + config["max_new_tokens"] * a_round))
+    plain = 0.03 * request["compare"]  # a token, one row
+    return min(LONGEST, round(10 + config["max_new_tokens"] * (a_round + plain)))

@@ -46,9 +46,16 @@ class PageLines:
             part["page"] = self.round(Round.model_validate(part["round"]), words)
         elif "prompt" in part:
             part["page"] = self._header(part, words)
-        else:
+        elif "output" in part:
             part["page"] = self._footer(part, words)
+        else:
+            part["page"] = {"labels": self._learn(words)}
         return _spelled(part) + "\n"
+
+    @staticmethod
+    def plain(clock: list[float]) -> str:
+        """A line of the page's own: the next moments of plain decoding, while a run is compared with it."""
+        return _spelled({"page": {"plain": clock}}) + "\n"
 
     def _header(self, part: dict, words: dict[str, TokenText]) -> dict:
         labels = self._learn(words)
@@ -133,4 +140,5 @@ def page_lines(trace: Trace, name: str = "") -> str:
 def trace_of(lines: str) -> Trace:
     """The trace that page lines show; a run that is still going on counts as cancelled. Raises TraceError."""
     parts = ({k: v for k, v in json.loads(line).items() if k != "page"} for line in lines.split("\n") if line)
+    parts = (part for part in parts if part)  # some lines are the page's alone
     return Trace.from_lines(next(parts), parts)
