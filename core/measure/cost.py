@@ -154,10 +154,8 @@ def cost_of(trace: Trace) -> Cost | None:
 
 def plain_pass(trace: Trace) -> float | None:
     """Seconds of a token of plain decoding by the check of a run, its prompt left out; None without a check."""
-    check, prefill = trace.check, trace.summary.seconds.get("prefill", 0.0)
-    if not check.seconds or not check.tokens or check.tokens < 2:
-        return None
-    return max(check.seconds - prefill, 0.0) / (check.tokens - 1) or None
+    clock = trace.check.clock
+    return (clock[-1] - clock[0]) / (len(clock) - 1) or None if len(clock) > 1 else None
 
 
 def cost_lines(cost: Cost) -> Iterator[str]:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from core.trace import Trace
+from core.trace.summary import NO_CHECK
 from tests.browser.page import now, open_sidebar, speak
 from tests.trace_maker import make_trace, trace_with_first_token
 
@@ -47,8 +48,7 @@ def test_a_long_word_as_a_prompt_makes_no_long_file_name(visit, folder):
 def test_what_was_left_out_of_a_run_is_on_the_page(visit, folder):
     path, document = folder / "left-out.json", make_trace(rounds=1).to_dict()
     for more in ("", "; not applied: repetition_penalty 1.3 (generation config)"):
-        document["check"] = {"lossless": None, "first_difference": None, "note": "not compared with plain decoding" + more,
-                             "tokens": None, "seconds": None}
+        document["check"] = NO_CHECK | {"note": "not compared with plain decoding" + more}
         document["prompt"]["text"] = f"opened{len(more)}"
         Trace.from_dict(document).save(path)
         page = visit.open()
@@ -135,7 +135,7 @@ def test_a_run_without_rounds_may_come_while_another_is_being_drawn(visit):
       const view = document.querySelector('.tv').treeviz, {header, lines} = view.data;
       view.set({frame: 0});  // what fills in waits for the next painting
       const footer = {page: {say: {en: 'ended', zh: 'ended'}, labels: {}, pieces: [[0, 'x']]}, output: {token_ids: [1], text: 'x', finish_reason: 'eos'},
-        summary: {}, check: {lossless: null, note: ''}};
+        summary: {}, check: {lossless: null, note: '', clock: []}};
       view.read([header, footer].map(part => JSON.stringify(part) + '\\n').join(''));
     }""")
     page.wait_for_timeout(100)

@@ -18,14 +18,14 @@ const run = {
   rounds: [round, round],
   output: {token_ids: [1, 5, 9, 5]},
   summary: {seconds: {prefill: 0.4}},
-  check: {tokens: 4, seconds: 1},
+  check: {tokens: 4, seconds: 1, clock: [0.4, 0.5, 0.9, 1]},
 };
-const unchecked = {...run, check: {tokens: null, seconds: null}};
+const unchecked = {...run, check: {tokens: null, seconds: null, clock: []}};
 
 test('a plain pass is the check without its prompt', () => {
   close(plainPass(run), 0.2);
   assert.equal(plainPass(unchecked), null);
-  assert.equal(plainPass({...run, check: {tokens: 1, seconds: 1}}), null);
+  assert.equal(plainPass({...run, check: {tokens: 1, seconds: 1, clock: [1]}}), null);
 });
 
 test('the clock: rounds, tokens that came out, the quotient of the speeds', () => {
@@ -105,6 +105,11 @@ test('both lanes run on one clock, to the same text', () => {
   assert.deepEqual(
     lanes.tree.map(({kind, round: of}) => [kind, of]),
     [['prompt', null], ...[0, 1].flatMap(i => ['head', 'target', 'rest'].map(kind => [kind, i]))],
+  );
+  assert.deepEqual(
+    lanes.plain.map(({to}) => Math.round(10 * to)),
+    [4, 5, 9, 10],
+    'as it was measured',
   );
   assert.deepEqual(margin(lanes), {ahead: 'plain', tokens: 3});
 });

@@ -5,14 +5,15 @@ import {decided, mean, sum} from './run.js';
 export const STAGES = ['draft', 'tree', 'verify', 'accept', 'commit'];
 
 // Seconds of a token of plain decoding by the check of a run, its prompt left out; null without a check.
-export const plainPass = ({summary, check}) => {
-  if (!check?.seconds || !(check.tokens > 1)) return null;
-  return Math.max(check.seconds - (summary?.seconds.prefill ?? 0), 0) / (check.tokens - 1) || null;
+export const plainPass = ({check}) => {
+  const moments = check?.clock ?? [];
+  return moments.length > 1 ? (moments.at(-1) - moments[0]) / (moments.length - 1) || null : null;
 };
 
 // What a run took. `plain` is a pass of plain decoding, by the run's own check, else by a cost curve (`cost.js`), else
 // null; with it come `speed` {tree, plain} in tokens/s and `quotient`, the one by the other. A round has `seconds` by
 // stage, their `total`, the `tokens` that it brought and the plain passes that it `costs`.
+// `moments`: when plain decoding had each of its tokens, by the check.
 export const clock = (run, cost = null) => {
   const own = plainPass(run),
     plain = own ?? cost?.plain ?? null,
@@ -28,6 +29,7 @@ export const clock = (run, cost = null) => {
     seconds: Object.fromEntries(STAGES.map(stage => [stage, sum(rounds.map(r => r.seconds[stage]))])),
     from: own ? 'check' : plain ? 'cost' : null,
     alone: alone ?? null,
+    moments: own ? run.check.clock : null,
     quotient: plain && measured ? speed.tree / speed.plain : null,
   };
 };

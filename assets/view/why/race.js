@@ -15,9 +15,9 @@ const lane = () => {
 
 // {tree, plain, free} of a `clock` (`clock.js`), the last two null where nothing tells what a plain pass takes. The
 // plain lane writes the same number of tokens; `free` is the tree's if a pass over all its rows took as long as one.
-export const race = ({plain, prompt, rounds, tokens, alone, from}) => ({
+export const race = ({plain, prompt, rounds, tokens, moments}) => ({
   tree: treeLane(prompt, rounds, null),
-  plain: plain && plainLane(from === 'check' ? Math.max(0, alone - plain * (tokens - 1)) : prompt, plain, tokens),
+  plain: plain && plainLane(moments ?? Array.from({length: tokens}, (_, i) => prompt + i * plain)),
   free: plain && treeLane(prompt, rounds, plain),
 });
 
@@ -34,10 +34,9 @@ const treeLane = (prompt, rounds, most) => {
   return segments;
 };
 
-const plainLane = (prompt, pass, tokens) => {
+const plainLane = moments => {
   const {segments, add} = lane();
-  add('prompt', prompt, 1);
-  for (let out = 2; out <= tokens; out++) add('plain', pass, out);
+  moments.forEach((at, i) => add(i ? 'plain' : 'prompt', at - (moments[i - 1] ?? 0), i + 1));
   return segments;
 };
 
