@@ -133,3 +133,9 @@ def test_files_are_read_in_one_go():
         if path.suffix != ".py":
             longest = max(path.read_text(encoding="utf-8").splitlines(), key=len)
             assert len(longest) <= 120, f"{path.name}: {longest}"
+
+
+def test_no_two_files_of_tests_share_a_name():
+    """pytest takes them for one."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(names) == len(set(names)), [name for name in names if names.count(name) > 1]
