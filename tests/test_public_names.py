@@ -48,7 +48,7 @@ def test_a_name_of_the_door_and_of_its_module_are_one():
 
 def test_the_commands():
     (commands,) = [action.choices for action in parser()._actions if action.choices]
-    assert list(commands) == ["run", "show", "check-trace", "bench", "pairs", "train", "record"]
+    assert {"run", "show", "check-trace", "bench", "pairs", "train", "record"} <= set(commands), "what is there stays"
 
 
 @pytest.mark.parametrize("module", ["core", "core.storybook"])
