@@ -1,6 +1,6 @@
 // The address: a link to exactly what is seen.
 
-// What a link says; `order` is "row" and the rest null or false where it says nothing.
+// What a link says; `order` is "row", `look` "round" and the rest null or false where it says nothing.
 export const parsed = text => {
   const hash = new URLSearchParams(text.replace(/^#/, ''));
   const number = name => (/^\d+$/.test(hash.get(name) ?? '') ? Number(hash.get(name)) : null);
@@ -14,11 +14,12 @@ export const parsed = text => {
     lang: hash.get('lang'),
     down: hash.has('down'),
     present: hash.has('present'),
+    look: hash.get('view') ?? 'round',
   };
 };
 
 // The link to a state (`state.js`) of a run; rounds and frames are counted from one.
-export const spelled = (run, {round, frame, pin, panel, order, lang, down, present}) => {
+export const spelled = (run, {round, frame, pin, panel, order, lang, down, present, look}) => {
   const hash = new URLSearchParams();
   if (run) hash.set('run', run);
   hash.set('round', round + 1);
@@ -29,6 +30,7 @@ export const spelled = (run, {round, frame, pin, panel, order, lang, down, prese
   if (lang !== 'en') hash.set('lang', lang);
   if (down) hash.set('down', 1);
   if (present) hash.set('present', 1);
+  if (look !== 'round') hash.set('view', look);
   return '#' + hash;
 };
 
@@ -44,9 +46,9 @@ export const followHash = shell => {
   const {view, life} = shell;
   life.on(window, 'hashchange', () => {
     const link = (shell.link = readHash()),
-      {panel, order, down, present, lang, run} = link,
+      {panel, order, down, present, look, lang, run} = link,
       spoken = view.state.lang;
-    view.set({panel, order, down, present, playing: false, lang: view.words.has(lang) ? lang : spoken});
+    view.set({panel, order, down, present, look, playing: false, lang: view.words.has(lang) ? lang : spoken});
     life.stop('address'); // the link stays as it was put in until one steps on
     if (view.state.lang !== spoken) shell.speak();
     if (run && run !== view.data.header?.page.name) shell.host.ask('select', {run});

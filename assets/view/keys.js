@@ -2,13 +2,18 @@
 
 const TYPING = 'input, textarea, select, [contenteditable], [role=slider], [role=listbox], [role=tab]:not(.tab)';
 
+const EVERYWHERE = new Set(['[', ']', 'Escape', '?']); // in the views beside the round's, too
+
 export const listenToKeys = shell => {
   const {view, root} = shell,
     step = by => {
       view.set({playing: false});
       view.step(by);
     };
-  const leave = () => view.set(view.state.pin === null ? {present: false, hover: null} : {pin: null, hover: null});
+  const leave = () => {
+    if (view.state.look !== 'round') view.set({look: 'round'});
+    else view.set(view.state.pin === null ? {present: false, hover: null} : {pin: null, hover: null});
+  };
   const actions = {
     ArrowLeft: () => step(-1),
     ArrowRight: () => step(1),
@@ -56,7 +61,7 @@ export const listenToKeys = shell => {
       return;
     }
     if (event.key === ' ' && target.closest?.('button, summary, a')) return;
-    if (!action) return;
+    if (!action || (view.state.look !== 'round' && !EVERYWHERE.has(event.key))) return;
     event.preventDefault();
     action();
   });

@@ -81,5 +81,6 @@ export const MARKUP = [
       ],
     ],
     ['div', {class: 'tv-empty', 'data-ref': 'empty', hidden: true}],
+    ['div', {class: 'tv-beside', 'data-ref': 'beside', hidden: true}],
   ],
 ];

@@ -10,6 +10,7 @@ import {Life} from './life.js';
 import {maskSvg} from './mask.js';
 import {KEPT} from './state.js';
 import {View} from './view.js';
+import {VIEWS} from './views.js';
 
 // Without a host, the theme is the browser's.
 const browserTheme = shell => {
@@ -29,7 +30,7 @@ export class Shell {
     this.files = words;
     this.languages = Object.keys(words);
     this.link = readHash();
-    const {panel, order, down, present, lang} = this.link;
+    const {panel, order, down, present, look, lang} = this.link;
     const preferred = (navigator.languages ?? []).map(tag => tag.split('-')[0]);
     this.view = new View(container, {
       words: Object.fromEntries(this.languages.map(code => [code, words[code].view])),
@@ -38,13 +39,16 @@ export class Shell {
         order,
         down,
         present,
+        look,
         lang: (lang === null ? preferred : [lang]).find(code => this.languages.includes(code)) ?? 'en',
       },
       changed: (state, before) => this.changed(state, before),
       arrive: live => this.arrive(live),
+      came: () => this.besides('update'),
     });
     this.view.shell = this;
     this.root = this.view.ref.root;
+    this.views = {};
     this.help = make('dialog', 'tv-help');
     this.said = make('div', 'tv-toast');
     this.said.setAttribute('role', 'status');
@@ -60,6 +64,7 @@ export class Shell {
   }
 
   destroy() {
+    for (const view of Object.values(this.views)) view.destroy();
     this.life.end();
     this.view.destroy();
     document.body.classList.remove('tv-present');
@@ -80,9 +85,37 @@ export class Shell {
   }
 
   around(before) {
-    const {lang, present} = this.view.state;
+    const {lang, present, look, round} = this.view.state;
     if (present !== before.present) document.body.classList.toggle('tv-present', present);
     if (lang !== before.lang) this.words();
+    if (look !== before.look) this.look(before.look);
+    else if (lang !== before.lang || round !== before.round) this.besides('update');
+  }
+
+  // -- the views beside the round's ------------------------------------------------------------------------------
+
+  // The one that is looked at, where it is not the round's.
+  get beside() {
+    return this.views[this.view.state.look];
+  }
+  besides(what) {
+    this.beside?.[what]();
+  }
+
+  look(before) {
+    const {beside} = this.view.ref,
+      {look} = this.view.state,
+      there = Object.hasOwn(VIEWS, look);
+    this.views[before]?.hide();
+    if (there) this.views[look] ??= new VIEWS[look](this, beside);
+    beside.hidden = !there;
+    this.root.classList.toggle('beside', there);
+    for (const name in this.looks) this.looks[name].setAttribute('aria-pressed', name === (there ? look : 'round'));
+    if (there) this.besides('show');
+    else if (this.view.model && before) {
+      this.view.drawn = null; // out of sight it had no size
+      this.view.draw('round');
+    }
   }
 
   // The address follows, when one has come to rest.
@@ -145,6 +178,12 @@ export class Shell {
     this.life.on(menu, 'focusout', event => {
       if (!menu.contains(event.relatedTarget)) menu.open = false;
     });
+    this.looks = {};
+    const group = make('div', 'tv-views');
+    group.setAttribute('role', 'group');
+    for (const look of ['round', ...Object.keys(VIEWS)])
+      group.append((this.looks[look] = button(this.life, `look-${look}`, '', () => view.set({look}), 'pill')));
+    if (group.children.length > 1) view.ref.tools.append(group);
     view.ref.tools.append(this.buttons.present, this.buttons.lang, this.buttons.help, menu);
   }
 
@@ -157,6 +196,7 @@ export class Shell {
   words() {
     this.buttons.lang.setAttribute('aria-label', this.languages.map(code => this.files[code].name).join(' / '));
     for (const name of ['help', 'more']) label(this.buttons[name], this.say(name));
+    for (const look in this.looks) this.looks[look].textContent = this.say(`views.${look}`);
     for (const name in this.buttons) {
       if (!['lang', 'help', 'more'].includes(name)) this.buttons[name].textContent = this.say(name);
     }

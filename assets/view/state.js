@@ -14,10 +14,11 @@ export const START = {
   speed: 1,
   down: false,
   present: false,
+  look: 'round',
 };
 
 // What a link holds.
-export const KEPT = ['round', 'frame', 'pin', 'panel', 'order', 'lang', 'down', 'present'];
+export const KEPT = ['round', 'frame', 'pin', 'panel', 'order', 'lang', 'down', 'present', 'look'];
 
 // The state after `changes`, made possible: `round(i)` gives a round's model, null where there is none yet.
 export const changed = (old, changes, round) => {

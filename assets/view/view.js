@@ -25,6 +25,7 @@ import {Words} from './words.js';
 //   state    where to begin: any of `state.js`
 //   changed  called with (state, before) when something has changed that a link would hold
 //   arrive   called when a run opens, with whether it still grows; true where it has found its own place
+//   came     called when lines have come
 export const view = (container, trace, options) => {
   const made = new View(container, options);
   if (trace) made.read(trace, false);
@@ -32,10 +33,11 @@ export const view = (container, trace, options) => {
 };
 
 export class View {
-  constructor(container, {words, state = {}, changed = () => {}, arrive = () => false}) {
+  constructor(container, {words, state = {}, changed = () => {}, arrive = () => false, came = () => {}}) {
     this.life = new Life();
     this.heard = changed;
     this.arrive = arrive;
+    this.came = came;
     fill(container, MARKUP);
     this.ref = {};
     for (const node of container.querySelectorAll('[data-ref]')) this.ref[node.dataset.ref] = node;
@@ -124,6 +126,7 @@ export class View {
     this.timeline.run(what === 'more');
     this.draw('round');
     if (what === 'new' && before) this.heard(s, {});
+    this.came();
   }
 
   // Where a run opens by itself: at the first round that has something to show.

@@ -8,9 +8,9 @@ import {KEPT, START} from '../../assets/view/state.js';
 test('a link says what is seen, and is read as it was spelled', () => {
   assert.equal(spelled('', START), '#round=1&frame=1');
   const state = {...START, round: 4, frame: 2, pin: 0, panel: 'rows', order: 'tree', lang: 'zh', down: true};
-  state.present = true;
+  Object.assign(state, {present: true, look: 'why'});
   const link = spelled('a run & more', state);
-  assert.equal(link, '#run=a+run+%26+more&round=5&frame=3&pin=0&panel=rows&order=tree&lang=zh&down=1&present=1');
+  assert.equal(link, '#run=a+run+%26+more&round=5&frame=3&pin=0&panel=rows&order=tree&lang=zh&down=1&present=1&view=why');
   const {run, round, frame, ...rest} = parsed(link);
   assert.deepEqual([run, round, frame], ['a run & more', 5, 3]);
   assert.deepEqual({...state, ...rest}, state);
@@ -18,7 +18,7 @@ test('a link says what is seen, and is read as it was spelled', () => {
 });
 
 test('what a link does not say is nothing, and what is no number neither', () => {
-  const nothing = {run: null, round: null, frame: null, pin: null, panel: null, order: 'row', lang: null};
+  const nothing = {run: null, round: null, frame: null, pin: null, panel: null, order: 'row', lang: null, look: 'round'};
   assert.deepEqual(parsed(''), {...nothing, down: false, present: false});
   assert.deepEqual(parsed('#round=-1&frame=x&pin=1e3&order=else'), {...nothing, down: false, present: false});
 });

@@ -1,0 +1,8 @@
+// The views of a run beside the round's own, each a class of its own file:
+//   constructor(shell, container)   fills a part of its own in the container, out of sight; what is known is `shell.view.data`
+//   show(), hide()                  the reader comes and goes
+//   update()                        more lines came, the run is another one, or the round or the language
+//   destroy()                       and nothing listens any more
+// A view's name is said by `views.NAME` in the words, and a link holds it.
+
+export const VIEWS = {};
