@@ -10,7 +10,8 @@ test('a link says what is seen, and is read as it was spelled', () => {
   const state = {...START, round: 4, frame: 2, pin: 0, panel: 'rows', order: 'tree', lang: 'zh', down: true};
   Object.assign(state, {present: true, look: 'why'});
   const link = spelled('a run & more', state);
-  assert.equal(link, '#run=a+run+%26+more&round=5&frame=3&pin=0&panel=rows&order=tree&lang=zh&down=1&present=1&view=why');
+  const said = '#run=a+run+%26+more&round=5&frame=3&pin=0&panel=rows&order=tree&lang=zh&down=1&present=1&view=why';
+  assert.equal(link, said);
   const {run, round, frame, ...rest} = parsed(link);
   assert.deepEqual([run, round, frame], ['a run & more', 5, 3]);
   assert.deepEqual({...state, ...rest}, state);
