@@ -95,8 +95,7 @@ def test_a_view_that_goes_leaves_nothing_behind(blank):
     page.evaluate(MOUNT, traces()[:1])
     page.wait_for_function("views[0].tree.nodes.size")
     page.evaluate("views[0].set({panel: 'draws', frame: 0, playing: true})")
-    page.evaluate("views[0].hover(1)")
-    there = page.evaluate("({...open})")
+    there = page.evaluate("(views[0].set({frame: 1}), {...open})")  # at once: what waits for a painting does not wait long
     assert there["listeners"] > nothing["listeners"] + 30 and there["observers"] >= nothing["observers"] + 3
     assert there["timers"] >= nothing["timers"] + 2, "it plays, and will draw"
     page.evaluate("views[0].destroy()")

@@ -19,7 +19,8 @@ test('a link says what is seen, and is read as it was spelled', () => {
 });
 
 test('what a link does not say is nothing, and what is no number neither', () => {
-  const nothing = {run: null, round: null, frame: null, pin: null, panel: null, order: 'row', lang: null, look: 'round'};
+  const place = {run: null, round: null, frame: null, pin: null},
+    nothing = {...place, panel: null, order: 'row', lang: null, look: 'round'};
   assert.deepEqual(parsed(''), {...nothing, down: false, present: false});
   assert.deepEqual(parsed('#round=-1&frame=x&pin=1e3&order=else'), {...nothing, down: false, present: false});
 });
