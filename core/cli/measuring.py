@@ -105,10 +105,12 @@ def sweep_command(args: argparse.Namespace) -> int:
     cost = before.cost if before else _cost(pair, args.draft_vocab)
     sweep = begin(pair, ids, grid(**wanted), cost, args.max_new_tokens)
     sweep = _resumed(before, sweep, pair, args) if before else sweep
+    kept = -1
     try:
         for step in go_on(pair, sweep, args.best, args.turns):
             progress_line(f"{step.share:4.0%}  {step.told()}", step.share * 0.999)
-            sweep.save(args.out)
+            if kept != (kept := len(sweep.recorded) + len(sweep.ran)):
+                sweep.save(args.out)
     finally:  # what is known is told, also after Ctrl-C
         clear_line()
         sweep.save(args.out)

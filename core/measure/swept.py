@@ -9,7 +9,7 @@ import json
 import os
 import random
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -88,13 +88,12 @@ class Sweep(Part):
         return cells([tuple(shape) for shape in self.shapes], both, self.rounds, self.cost)
 
     def promising(self, count: int) -> list[Shape]:
-        """The settings to try: of each top_k and depth the fastest, and of those the fastest `count`."""
+        """The settings to try: of each top_k and depth the fastest, and of those the fastest `count`. Of two that
+        accepted the same with as many layers and nodes, which are one tree, only that with the smaller top_k."""
         best: dict[tuple[int, int], Cell] = {}
-        for cell in self.cells():
-            place = cell.top_k, cell.depth
-            if place not in best or cell.speedup > best[place].speedup:
-                best[place] = cell
-        return [cell.shape for cell in sorted(best.values(), key=lambda cell: -cell.speedup)[:count]]
+        for cell in _fastest(self.cells(), lambda cell: (cell.depth, cell.total_tokens, cell.tau_low)):
+            best.setdefault((cell.top_k, cell.depth), cell)
+        return [cell.shape for cell in best.values()][:count]
 
     def tried(self) -> list[Tried]:
         """What was really run in the same turns as plain decoding, the fastest first."""
@@ -133,6 +132,14 @@ class Sweep(Part):
             raise UserError(f"{path} holds no sweep; give the file of one that was begun, or another name.") from None
 
 
+def _fastest(found: list[Cell], kind: Callable[[Cell], object]) -> list[Cell]:
+    """Of each kind the fastest, of equals the smallest; the fastest first."""
+    best: dict[object, Cell] = {}
+    for cell in sorted(found, key=lambda cell: (-cell.speedup, cell.shape)):
+        best.setdefault(kind(cell), cell)
+    return list(best.values())
+
+
 def _speed(runs: list[Ran]) -> float:
     return sum(run.tokens for run in runs) / sum(run.seconds for run in runs)
 
@@ -151,17 +158,16 @@ def _interval(both: list[tuple[Ran, Ran]]) -> tuple[float, float]:
 
 
 def sweep_lines(sweep: Sweep, colour: bool = False) -> Iterator[str]:
-    """Heat maps of the estimated speed-up and tau at the best top_k, what was really run, and the best of all."""
+    """Heat maps of the estimated speed-up and tau, each at the best top_k; what was really run; the best of all."""
     found = sweep.cells()
     if not found:
         yield "Nothing is known yet: no round was recorded."
         return
-    top = max(found, key=lambda cell: cell.speedup).top_k
-    yield (f"Estimated from {sweep.rounds} recorded rounds and the cost curve, top_k {top} (of "
-           f"{', '.join(map(str, sorted({cell.top_k for cell in found})))}):")
-    shown = [cell for cell in found if cell.top_k == top]
-    yield from _map("times plain decoding, by depth and total_tokens", shown, "speedup", colour)
-    yield from _map("tau, by depth and total_tokens", shown, "tau_low", False)
+    yield (f"Estimated from {sweep.rounds} recorded rounds and the cost curve, by depth and total_tokens, at the best "
+           f"top_k of {', '.join(map(str, sorted({cell.top_k for cell in found})))}")
+    shown = _fastest(found, lambda cell: (cell.depth, cell.total_tokens))
+    yield from _map("times plain decoding", shown, "speedup", colour)
+    yield from _map("tau", shown, "tau_low", False)
     tried = sweep.tried()
     estimate = {cell.shape: cell for cell in found}
     if tried:

@@ -145,10 +145,8 @@ class _Columns:
 
     def _deepest(self, length: int, unfed: list[int], depth: int) -> int:
         """How far it may go behind the first `length` of the path."""
-        if length == len(self.tokens):  # all that was written
-            return depth + 1
         last = self.path[length - 1] + 1 if length else 0
-        return min(depth + 1, len(self.tokens)) if last in unfed else length
+        return depth + 1 if length == len(self.tokens) or last in unfed else length  # all that was written, or fed
 
     def _grow(self, top_k: int, depth: int):
         """The beam anew, layer by layer -> which candidates are scored in any case, and which may be [n]; the best

@@ -24,7 +24,7 @@ def client(server):
     return gradio_client.Client(server[0], verbose=False)
 
 
-def test_only_decode_is_public(client):
+def test_what_is_public(client):
     assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/decode", "/cost", "/sweep"]
 
 

@@ -88,6 +88,12 @@ def test_of_a_top_k_and_a_depth_only_the_fastest_is_tried():
     assert found.promising(9) == [(2, 1, 2), (2, 2, 1)] and found.promising(1) == [(2, 1, 2)]
 
 
+def test_one_tree_under_two_names_is_tried_once():
+    shapes, accepted = [(1, 1, 1), (2, 1, 1), (3, 1, 2), (4, 1, 2)], [(3, 3), (3, 3), (4, 4), (5, 5)]
+    found = a_sweep(shapes=shapes, recorded=[Recorded(prompt=0, rounds=9, accepted=accepted)])
+    assert set(found.promising(9)) == {(1, 1, 1), (3, 1, 2), (4, 1, 2)}
+
+
 def ran(shape, *runs):
     return [Ran(prompt=prompt, turn=turn, shape=shape, tokens=tokens, seconds=seconds, rounds=rounds)
             for prompt, turn, tokens, seconds, rounds in runs]
@@ -134,10 +140,11 @@ def test_the_last_line_says_which_and_whether_it_pays(seconds, said):
 
 
 def test_the_map_has_every_cell_and_colours_where_there_are_some():
-    lines = list(sweep_lines(a_sweep()))
-    cell = next(c for c in a_sweep().cells() if c.top_k == 2)
-    assert lines[2:4] == ["depth      3", f"    1 {cell.speedup:6.2f}"]
-    assert lines[5:] == ["depth      3", "    1   2.00"]
+    lines, (two, one) = list(sweep_lines(a_sweep())), a_sweep().cells()
+    assert lines[2:5] == ["depth      1     3", f"    0 {one.speedup:6.2f}      ", f"    1       {two.speedup:6.2f}"]
+    assert lines[6:] == ["depth      1     3", "    0   1.25      ", "    1         2.00"]
+    both = a_sweep(shapes=[(1, 0, 1), (2, 0, 1)], recorded=[Recorded(prompt=0, rounds=4, accepted=[(1, 1), (3, 3)])])
+    assert list(sweep_lines(both))[-1] == "    0   1.75", "at the best top_k"
     assert "\x1b[48;5;" in "".join(sweep_lines(a_sweep(), colour=True)) and "\x1b" not in "".join(lines)
     empty = a_sweep(recorded=[])
     assert list(sweep_lines(empty)) == ["Nothing is known yet: no round was recorded."] and empty.promising(3) == []

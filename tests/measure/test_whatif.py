@@ -125,6 +125,28 @@ def test_bounds_hold_and_what_is_exact_is_right(start, monkeypatch):
     assert exact > 20 * wide and ghosts > 100, (exact, wide, ghosts)
 
 
+@pytest.mark.parametrize("top_k", [2, 3])
+def test_where_the_beam_itself_is_uncertain_the_trees_lie_between(top_k, monkeypatch):
+    """Deep and narrow, so that ghosts compete with what was recorded for more than one layer."""
+    monkeypatch.setattr(trace_maker, "head_choices", moody)
+    uncertain = 0
+    for start in range(24):
+        prompt = (start, start + 1, start + 2)
+        trace = make_trace(prompt=prompt, rounds=12, top_k=4, depth=5, total_tokens=20)
+        text = [*prompt, trace.rounds[0].root, *(token for r in trace.rounds for token in r.decided)]
+        for r, outlook in zip(trace.rounds, WhatIf(trace).outlooks(top_k)):
+            if not outlook.ghosts:
+                continue
+            for total in (5, 12, 22):
+                kept, recorded = grown(text[: r.prefix_length], r.root, top_k, 5, total), all_paths(r.candidates)
+                sure, maybe = ({path_to(r.candidates, j) for j in ids} for ids in outlook.kept(total))
+                assert sure <= kept and kept & recorded <= sure | maybe
+                low, high = outlook.accepted(total)
+                assert low <= accepted(text[: r.prefix_length], r.root, kept) <= high
+                uncertain += bool(maybe)
+    assert uncertain > 50, uncertain
+
+
 def path_to(c, node):
     return (*path_to(c, c.parent[node - 1]), c.token[node - 1]) if node else ()
 
@@ -136,7 +158,7 @@ def all_paths(c):
 def test_where_the_text_ends_a_longer_run_lies_within_the_bounds(monkeypatch):
     """The whole of a run that was cut off knows what came next."""
     monkeypatch.setattr(trace_maker, "head_choices", moody)
-    whole, bounded = make_trace(rounds=30, **KNOBS), 0
+    whole, bounded = make_trace(rounds=30, **KNOBS | {"total_tokens": 3}), 0  # much is scored and fed, and not kept
     known = WhatIf(whole)
     for end in range(4, 30, 3):
         cut = WhatIf(Trace.from_text("".join([*whole.lines()][: end + 1])))
