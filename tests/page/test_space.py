@@ -110,3 +110,7 @@ def test_whose_address_it_is(monkeypatch):
     assert space.visitor(asked("1.2.3.4")) == space.visitor(asked("")) == "10.0.0.9", "anybody could write that header"
     monkeypatch.setenv("SPACE_ID", "a/b")
     assert space.visitor(asked("6.6.6.6, 1.2.3.4")) == "1.2.3.4" and space.visitor(asked("")) == "10.0.0.9"
+
+
+def test_a_measurement_asks_for_the_seconds_that_it_may_take():
+    assert space.seconds({"what": "cost", "seconds": 2.5}) == 12 and space.seconds({"what": "sweep", "seconds": 300}) == 120

@@ -124,9 +124,8 @@ class Columns {
 
   // How far it may go behind the first `length` of the path.
   deepest(length, unfed, depth) {
-    if (length === this.tokens.length) return depth + 1; // all that was written
     const last = length ? this.path[length - 1] : 0;
-    return unfed.includes(last) ? Math.min(depth + 1, this.tokens.length) : length;
+    return length === this.tokens.length || unfed.includes(last) ? depth + 1 : length; // all that was written, or fed
   }
 
   // The beam anew, layer by layer -> which candidates are scored in any case, and which may be; the best scores that
