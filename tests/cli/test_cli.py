@@ -162,13 +162,13 @@ def test_text_streams_whole_characters(capsys, talking, monkeypatch, tmp_path):
 
 def test_a_run_that_is_not_lossless_says_so_and_exits_1(capsys, monkeypatch, tmp_path):
     import core.measure.check
-    honest = core.measure.check.plain
+    honest = core.measure.check.steps
 
     def wrong(*args, **more):
         for place, (logits, token) in enumerate(honest(*args, **more)):
             yield logits, (token + 1) % 256 if place == 3 else token
 
-    monkeypatch.setattr(core.measure.check, "plain", wrong)
+    monkeypatch.setattr(core.measure.check, "steps", wrong)
     code, out, err = call(capsys, "run", *PAIR, *IDS, *FEW, "--check", "--trace", tmp_path / "t.json")
     assert code == 1 and err == "" and "lossless: NO (token 3: plain decoding chose" in out
     check = Trace.load(tmp_path / "t.json").check
