@@ -139,6 +139,7 @@ export class Shell {
 
   // Large, or light on dark: the page around as well.
   theme(dark) {
+    if (matchMedia('(forced-colors: active)').matches) dark = matchMedia('(prefers-color-scheme: dark)').matches;
     this.view.theme(dark);
     document.documentElement.style.colorScheme = dark ? 'dark' : 'light'; // the browser's own scrollbars
   }
