@@ -8,8 +8,9 @@ export const make = (tag, className, text) => {
   if (text !== undefined) node.textContent = text;
   return node;
 };
+const SVG = 'http://www.w3.org/2000/svg';
 export const svgNode = (tag, attributes, text) => {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  const node = document.createElementNS(SVG, tag);
   for (const name in attributes) node.setAttribute(name, attributes[name]);
   if (text !== undefined) node.textContent = text;
   return node;
@@ -59,7 +60,8 @@ export const fillText = (box, at, text) => {
 };
 
 export const fillElement = (box, at, [tag, attributes, ...parts]) => {
-  const node = at?.localName === tag ? at : take(box, at, tag === 'svg' ? svgNode(tag) : document.createElement(tag));
+  const drawn = tag === 'svg' || box.namespaceURI === SVG;
+  const node = at?.localName === tag ? at : take(box, at, drawn ? svgNode(tag) : document.createElement(tag));
   const before = node.filled ?? {};
   for (const name in before) if (!(name in attributes)) node.removeAttribute(name);
   for (const name in attributes) if (before[name] !== attributes[name]) node.setAttribute(name, attributes[name]);

@@ -76,10 +76,10 @@ test('the best fixed shape is where most texts go through', () => {
 });
 
 test('the fastest setting: more is kept as long as a row is worth it', () => {
-  const what = new WhatIf(run),
+  const what = new WhatIf({...run, config: {...config, total_tokens: 6}}),
     costing = row => ({round: (k, depth, total) => 1 + row * total});
-  assert.equal(bestOf(what, costing(0.01), [2, 1], 6).totalTokens, 4);
-  assert.equal(bestOf(what, costing(9), [2, 1], 6).totalTokens, 1);
+  assert.equal(bestOf(what, costing(0.01), [2, 1]).totalTokens, 4);
+  assert.equal(bestOf(what, costing(9), [2, 1]).totalTokens, 1);
   assert.deepEqual(shapes({topK: 2, depth: 1}), [
     [2, 1],
     [2, 0],

@@ -1,4 +1,4 @@
-// What the browser's modules read from recorded runs, as JSON: for `test_why.py`.
+// What the browser's modules read from recorded runs, as JSON: for `test_why_numbers.py`.
 // node why_numbers.mjs SHAPES TRACE.json.gz ...; SHAPES is JSON, [[top_k, depth, total_tokens], ...].
 
 import {readFileSync} from 'node:fs';

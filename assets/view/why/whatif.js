@@ -28,12 +28,13 @@ export class WhatIf {
   // Every round under a top_k and a depth that are not above the recorded ones.
   outlooks(topK = this.topK, depth = this.depth) {
     const key = `${topK} ${depth}`;
-    if (!this.known.has(key))
-      this.known.set(
-        key,
-        this.rounds.map(columns => columns.outlook(topK, depth)),
-      );
-    return this.known.get(key);
+    let found = this.known.get(key);
+    if (!found) {
+      found = this.rounds.map(columns => columns.outlook(topK, depth));
+      if (this.known.size > 5) this.known.delete(this.known.keys().next().value); // of a long run each is large
+      this.known.set(key, found);
+    }
+    return found;
   }
 
   // What every round would have accepted, at least and at most, and tau over these starts: an estimate for the run,
