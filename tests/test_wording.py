@@ -110,4 +110,4 @@ def test_every_text_of_the_view_is_used():
                 key.endswith("Hint") and f"'{key[:-4]}'" in code), key
         elif not re.search(rf"[`']{key}\.(\$\{{(?!key)|')", code):  # of some groups the name is put together
             for part in text:
-                assert f"'{key}.{part}'" in code or f"'{bare(part)}'" in code, f"{key}.{part}"
+                assert f"'{key}.{bare(part)}'" in code or f"'{bare(part)}'" in code, f"{key}.{part}"

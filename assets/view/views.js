@@ -5,4 +5,6 @@
 //   destroy()                       and nothing listens any more
 // A view's name is said by `views.NAME` in the words, and a link holds it.
 
-export const VIEWS = {};
+import {Why} from './why/why.js';
+
+export const VIEWS = {why: Why};

@@ -14,16 +14,25 @@ export const calibration = (runs, bins = 10) => {
     const tokens = wanted(rounds);
     rounds.forEach((r, i) => add(columns, r, tokens[i]));
   }
-  return columns.map(({count, said, promised}, i) => ({
-    low: i / bins,
-    high: (i + 1) / bins,
-    count,
-    said,
-    promised: count ? promised / count : 0,
-    share: count ? said / count : null,
-    interval: count ? wilson(said, count) : null,
-  }));
+  return columns.map((column, i) => ({low: i / bins, high: (i + 1) / bins, ...shares(column)}));
 };
+
+// The bins of several runs as one.
+export const together = all =>
+  all[0].map(({low, high}, i) => {
+    const [count, said, promised] = [bin => bin.count, bin => bin.said, bin => bin.promised * bin.count].map(of =>
+      all.reduce((sum, bins) => sum + of(bins[i]), 0),
+    );
+    return {low, high, ...shares({count, said, promised})};
+  });
+
+const shares = ({count, said, promised}) => ({
+  count,
+  said,
+  promised: count ? promised / count : 0,
+  share: count ? said / count : null,
+  interval: count ? wilson(said, count) : null,
+});
 
 const add = (columns, r, tokens) => {
   const path = pathOf(r, tokens),
