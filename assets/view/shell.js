@@ -23,7 +23,7 @@ const NOBODY = {ask: () => {}, around: browserTheme};
 export class Shell {
   // container: where the view goes. words: {language: its file}.
   // host: ask(name, detail) asks it for another run ("select"), for a page in another language ("language");
-  // around(shell) ties the shell to what is around it.
+  // around(shell) ties the shell to what is around it; cost, where it can measure, as `host/cost.js` does.
   constructor(container, words, host = NOBODY) {
     this.life = new Life();
     this.host = host;

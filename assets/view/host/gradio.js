@@ -3,11 +3,13 @@
 
 import {Shell} from '../shell.js';
 import {gradioAround} from './around.js';
+import {askCost, costs} from './cost.js';
 import {readRun} from './runs.js';
 import {watchUploads} from './upload.js';
 
 export const mount = (element, props, watch, trigger, words) => {
-  const shell = new Shell(element.querySelector('.tv-mount'), words, {ask: trigger, around: gradioAround});
+  const host = {ask: trigger, around: gradioAround, cost: costs() ? askCost : null};
+  const shell = new Shell(element.querySelector('.tv-mount'), words, host);
   const {view, life} = shell;
   watchUploads(shell);
   let reading = null;

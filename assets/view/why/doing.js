@@ -112,11 +112,26 @@ export const doing = {
     this.draw(['race']);
   },
 
-  // Asks the host for the cost curve of the pair.
+  // The cost curve of the pair, where the host has one already; a host that refuses even that measures nothing.
+  async recall() {
+    const {pair} = this.header;
+    if (!this.shell.host.cost || this.recalled === pair.name) return;
+    this.recalled = pair.name;
+    this.refused = false;
+    try {
+      const found = await this.ask(0, () => {}, this.life.signal);
+      if (found && pair.name === this.header.pair.name) this.price(found);
+    } catch {
+      this.refused = true;
+    }
+    this.draw(['cost']);
+  },
+
+  // Asks the host to measure it.
   async measure() {
-    const {state, header} = this;
+    const {state} = this,
+      {pair} = this.header;
     this.halt = new AbortController();
-    this.life.signal.addEventListener('abort', () => this.halt.abort());
     const told = share => {
       state.measuring = share;
       this.draw(['cost']);
@@ -124,15 +139,22 @@ export const doing = {
     told(0);
     state.failed = null;
     try {
-      const found = await this.shell.host.cost(header.pair.name, told, this.halt.signal);
-      if (header.pair.name !== this.header.pair.name) return; // another run has been opened meanwhile
-      this.model.price(costOfDocument(found));
-      this.search();
+      const found = await this.ask(10, told, AbortSignal.any([this.halt.signal, this.life.signal]));
+      if (pair.name === this.header.pair.name) this.price(found);
     } catch (error) {
       if (error.name !== 'AbortError') state.failed = error.message;
-    } finally {
-      state.measuring = null;
-      this.draw(Object.keys(CARDS));
     }
+    state.measuring = null;
+    this.draw(['cost']);
+  },
+
+  ask(seconds, told, signal) {
+    return this.shell.host.cost({pair: this.header.pair.name, language: this.view.state.lang, seconds}, told, signal);
+  },
+
+  price(found) {
+    this.model.price(costOfDocument(found));
+    this.search();
+    this.draw(Object.keys(this.boxes));
   },
 };

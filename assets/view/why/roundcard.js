@@ -36,7 +36,7 @@ export const tale = ({model, say, token}, loss, r) => {
       layers: String(r.layers.length),
     };
   const {reason} = loss;
-  const said = rich(say(`whyTale.${reason}`), values);
+  const said = rich(say(`whyTale.${reason}`, {n: Number(values.k)}), values);
   if (reason !== 'cut' || !model.what) return said;
   return [...said, ' ', ...rich(say('why.keeping'), values)];
 };

@@ -2,9 +2,12 @@
 
 import {speedOf, totals} from './best.js';
 import {chart, dot, line, linear, logarithmic, path, rect, stairs, table, text, times, title} from './draw.js';
+import {cellsOf, clip} from '../text.js';
 import {tauOf} from './run.js';
 import {placed} from './smalltree.js';
 import {candidateCount} from './whatif.js';
+
+const LONGEST = 11; // cells of a token in a chart
 
 export const whatCard = why => {
   const {model, say} = why;
@@ -89,11 +92,10 @@ const ladder = (why, {outlook}) => {
   const {token} = model.run.rounds[round].candidates;
   outlook.surely.forEach((need, i) => {
     if (need > most) return;
-    const end = x(need) > width - 60;
+    const said = clip(label(token[outlook.path[i] - 1]), LONGEST),
+      room = x(need) > 8 * cellsOf(said) + 6; // to the left of it
     parts.push(dot(x(need), y(i + 1), 4, need <= totalTokens ? 'point in' : 'point out'));
-    parts.push(
-      text(x(need) + (end ? 4 : -6), y(i + 1) - 6, label(token[outlook.path[i] - 1]), 'small tok', 'end'),
-    );
+    parts.push(text(x(need) + (room ? -6 : 7), y(i + 1) - 6, said, 'small tok', room ? 'end' : 'start'));
   });
   parts.push(line(x(totalTokens), top - 8, x(totalTokens), h - bottom, 'here'));
   for (const n of [1, 4, 16, 64, 256].filter(n => n <= most && (n < totalTokens / 1.5 || n > totalTokens * 1.5)))
@@ -159,7 +161,10 @@ const tree = (why, {outlook, here}) => {
   const said = wanted
     .slice(0, here[0] + 1)
     .filter(id => place.has(id))
-    .map(id => text(x(place.get(id)[0]), top - 11, label(candidates.token[id - 1]), 'small tok', 'middle'));
+    .map(id => {
+      const said = clip(label(candidates.token[id - 1]), depth > 4 && width < 420 ? 7 : LONGEST);
+      return text(x(place.get(id)[0]), top - 11, said, 'small tok', 'middle');
+    });
   const root = rect(x(0) - 5, y(0) - 5, 10, 10, 'node root', 2);
   const name = say('why.treeAs', {n: kept.length, accepted: here[0], before: accept.length});
   return chart(width, h, name, ...edges, ...nodes, root, ...said);

@@ -20,8 +20,8 @@ const CARDS = {
   verdict,
   race: raceCard,
   round: roundCard,
-  what: whatCard,
   cost: costCard,
+  what: whatCard,
   lost: lostCard,
   calibration: calibrationCard,
   shapes: shapesCard,
@@ -88,7 +88,7 @@ export class Why {
     return [...this.known.values()];
   }
   get canMeasure() {
-    return Boolean(this.shell.host.cost);
+    return Boolean(this.shell.host.cost) && !this.refused;
   }
 
   // -- when something has changed ------------------------------------------------------------------------------
@@ -112,12 +112,14 @@ export class Why {
     this.model = Object.assign(new Model(runOf(data), measured), {header});
     if (another) {
       this.race(false);
+      this.halt?.abort();
       Object.assign(this.state, START);
     }
     if (!data.rounds) return;
     this.known.set(`${header.created} ${header.page.name}`, this.model.bins);
     if (this.model.what) this.state.setting ??= this.recorded;
     if (data.footer) this.search();
+    this.recall();
   }
 
   get recorded() {
@@ -160,6 +162,7 @@ export class Why {
       hide(this.boxes[name], !on);
       if (on) fill(this.boxes[name], CARDS[name](this));
     }
+    this.boxes.what.classList.toggle('bare', !model.what);
     put(this.root, 'lang', this.view.state.lang);
     this.slide();
   }
