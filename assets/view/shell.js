@@ -5,6 +5,7 @@ import {followHash, readHash, writeHash} from './address.js';
 import {button, label} from './controls.js';
 import {make} from './dom.js';
 import {saveTrace, savePng, saveSvg, treeSvg} from './export.js';
+import {printing} from './handout.js';
 import {listenToKeys} from './keys.js';
 import {Life} from './life.js';
 import {maskSvg} from './mask.js';
@@ -58,6 +59,7 @@ export class Shell {
     this.tools();
     listenToKeys(this);
     followHash(this);
+    printing(this);
     this.around({});
     host.around(this);
     if (this.view.state.lang !== 'en') this.speak();
@@ -159,6 +161,7 @@ export class Shell {
       png: () => savePng(view, treeSvg(view), '', noPicture),
       maskSvg: () => saveSvg(view, maskSvg(view), '-mask'),
       maskPng: () => savePng(view, maskSvg(view), '-mask', noPicture),
+      print: () => print(),
     };
     const next = () => this.languages[(this.languages.indexOf(view.state.lang) + 1) % this.languages.length];
     const switches = this.languages.map(code => this.files[code].switch).join(' ');
