@@ -1,5 +1,5 @@
-// What goes on paper: one column with the step's sentence, the whole tree, the mask, the paths and the source, made when
-// the browser is about to print and taken away after. On screen it is never seen.
+// What goes on paper: one column with the step's sentence, the whole tree, the mask, the paths and the source, made
+// when the browser is about to print and taken away after. On screen it is never seen.
 
 import {fill, make} from './dom.js';
 import {treeSvg} from './export.js';

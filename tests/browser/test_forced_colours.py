@@ -6,7 +6,8 @@ pytestmark = pytest.mark.timeout(120)
 
 LOOK = """name => [...document.querySelectorAll(name)].map(e => {
   const s = getComputedStyle(e);
-  return [s.backgroundColor, s.borderTopColor, s.borderTopStyle, s.borderInlineStartWidth, s.outlineColor, s.color].join(' ');
+  return [s.backgroundColor, s.borderTopColor, s.borderTopStyle, s.borderInlineStartWidth, s.outlineColor, s.color]
+    .join(' ');
 })"""
 SYSTEM = """name => {
   const probe = document.querySelector('.tv').appendChild(document.createElement('i'));
@@ -23,12 +24,13 @@ def page(visit, request):
     page.wait_for_function("document.querySelector('.tv').treeviz.data.header.page.name === 'sky-small'")
     page.eval_on_selector(".tv", "e => e.treeviz.set({frame: e.treeviz.frameOf('accept')})")
     assert page.evaluate("matchMedia('(forced-colors: active)').matches"), "the emulation is on"
-    assert (page.locator(".tv.dark").count() == 1) == (request.param == "dark"), "the palette is that of the system's theme"
+    assert (page.locator(".tv.dark").count() == 1) == (request.param == "dark"), "the palette of the system's theme"
     return page
 
 
-@pytest.mark.parametrize("all, now", [(".tv-strip .chip", ".tv-strip .chip.now"), (".tv-tabs .tab", ".tv-tabs .tab.now"),
-                                      (".tv-bars .bar", ".tv-bars .bar.now"), (".tv-code .now .line", ".tv-code .now .mark")])
+@pytest.mark.parametrize("all, now", [
+    (".tv-strip .chip", ".tv-strip .chip.now"), (".tv-tabs .tab", ".tv-tabs .tab.now"),
+    (".tv-bars .bar", ".tv-bars .bar.now"), (".tv-code .now .line", ".tv-code .now .mark")])
 def test_where_one_is_is_marked_by_a_border(page, all, now):
     marked, everywhere = set(page.evaluate(LOOK, now)), page.evaluate(LOOK, all)
     others = set(page.evaluate(LOOK, f"{all}:not({now.split(' ')[-1].removeprefix(all.split(' ')[-1])})"))
@@ -58,11 +60,13 @@ def test_words_stand_out_from_what_they_stand_on(page):
     for name in (".tv .btn.runs", ".tv-strip .chip.now", ".tv-tabs .tab.now"):
         for word, ground in page.eval_on_selector_all(name, filled):
             assert word != ground, name
-    boxes = page.eval_on_selector_all(".tv-tree .n:is(.s-R, .s-a)", "all => all.map(e => [getComputedStyle(e.querySelector("
-                                      "'.label')).fill, getComputedStyle(e.querySelector('rect')).fill])")
+    boxes = page.eval_on_selector_all(
+        ".tv-tree .n:is(.s-R, .s-a)",
+        "all => all.map(e => ['.label', 'rect'].map(part => getComputedStyle(e.querySelector(part)).fill))")
     assert len(boxes) > 1 and all(word != ground for word, ground in boxes)
-    states = page.eval_on_selector_all(".tv-tree .n:is(.s-R, .s-a, .s-x, .s-k, .s-b) rect", "all => all.map(e => ["
-                                       "'fill', 'stroke', 'strokeDasharray'].map(k => getComputedStyle(e)[k]).join(' '))")
+    states = page.eval_on_selector_all(
+        ".tv-tree .n:is(.s-R, .s-a, .s-x, .s-k, .s-b) rect",
+        "all => all.map(e => ['fill', 'stroke', 'strokeDasharray'].map(k => getComputedStyle(e)[k]).join(' '))")
     assert len(set(states)) >= 4, "each state has its own look"
 
 
