@@ -3,6 +3,9 @@
 import {make} from './dom.js';
 import {STATES} from './frames.js';
 import {clip} from './text.js';
+import {clock} from './why/clock.js';
+import {times} from './why/draw.js';
+import {runOf} from './why/run.js';
 
 const SPEEDS = [0.5, 1, 2, 4];
 
@@ -102,6 +105,11 @@ export const controls = {
       else if (check.note !== this.words.words.en.unchecked) pills.push([this.say('unchecked'), check.note]);
       if (output.finish_reason === 'cancelled') pills.push([this.say('cancelled'), '']);
       if (rounds) pills.push([`${this.say('tau')} ${summary.tau.toFixed(2)}`, this.say('tauHelp')]);
+      const {quotient} = clock(runOf(this.data));
+      if (quotient) {
+        const told = this.say('why.header', {times: times(quotient)});
+        pills.push([told, this.say('why.headerHelp'), quotient < 1 ? 'poor' : 'good']);
+      }
     }
     if (rounds) pills.push([this.say('roundOf', {round: this.state.round + 1, n: rounds}), '', 'count']);
     return pills;

@@ -77,7 +77,9 @@ const drawing = (why, bins) => {
 const moral = ({say}, bins) => {
   const share = some => {
     const [count, said] = ['count', 'said'].map(name => some.reduce((all, bin) => all + bin[name], 0));
-    return count ? percent(said / count) : '–';
+    return count ? said / count : null;
   };
-  return say('why.moral', {low: share(bins.slice(0, 1)), high: share(bins.slice(5))});
+  const told = x => (x === null ? '–' : percent(x)),
+    [low, high] = [share(bins.slice(0, 1)), share(bins.slice(5))];
+  return say(high > low + 0.1 ? 'why.moral' : 'why.moralNot', {low: told(low), high: told(high)});
 };

@@ -21,15 +21,15 @@ export const clock = (run, cost = null) => {
     rounds = roundsOf(run, plain),
     tokens = run.output?.token_ids.length ?? 1 + sum(rounds.map(r => r.tokens)),
     total = prompt + sum(rounds.map(r => r.total)),
-    alone = plain && (own ? run.check.seconds : prompt + plain * (tokens - 1)),
-    speed = {tree: tokens / total, plain: plain && (own ? run.check.tokens : tokens) / alone},
+    moments = own ? run.check.clock : null,
+    alone = plain && (moments?.at(-1) ?? prompt + plain * (tokens - 1)),
+    speed = {tree: tokens / total, plain: plain && (moments?.length ?? tokens) / alone},
     measured = total > 0 && rounds.length > 0;
   return {
-    ...{plain, prompt, rounds, tokens, total, speed},
+    ...{plain, prompt, rounds, tokens, total, speed, moments},
     seconds: Object.fromEntries(STAGES.map(stage => [stage, sum(rounds.map(r => r.seconds[stage]))])),
     from: own ? 'check' : plain ? 'cost' : null,
     alone: alone ?? null,
-    moments: own ? run.check.clock : null,
     quotient: plain && measured ? speed.tree / speed.plain : null,
   };
 };

@@ -1,12 +1,13 @@
 // A run as the numbers behind it are read from: the trace's own parts, and what the target wanted of each round.
 
-// {config, rounds, output, summary, check} of what the page holds; what comes with the end is null before it.
-export const runOf = ({header, lines, footer}) => ({
+// {config, rounds, output, summary, check} of what the page holds; what comes with the end is null before it. Of plain
+// decoding that still runs the check has the moments so far.
+export const runOf = ({header, lines, footer, plainly = []}) => ({
   config: header?.config ?? {},
   rounds: lines.map(line => line.round),
   output: footer?.output ?? null,
   summary: footer?.summary ?? null,
-  check: footer?.check ?? null,
+  check: footer && plainly.length > 1 ? {...footer.check, clock: plainly} : (footer?.check ?? null),
 });
 
 // Ids of tokens that a round adds to the text, unless the run ends among them: the accepted, and the bonus.

@@ -73,17 +73,18 @@ const ladder = (why, {outlook}) => {
     {topK, depth, totalTokens} = state.setting,
     {w} = why.room('what'),
     width = w > 640 ? Math.floor(w / 2) - 12 : w,
-    [h, left, top, bottom] = [190, 24, 18, 32],
+    [h, left, top, bottom] = [214, 24, 18, 32],
     most = candidateCount(topK, depth),
-    high = Math.max(2, outlook.path.length, outlook.deepest > outlook.path.length ? outlook.path.length + 1 : 0),
+    all = totals(most).map(total => [total, tauOf(model.what.at(topK, depth, total).low) - 1]),
+    high = Math.max(2, outlook.path.length, Math.ceil(all.at(-1)[1])),
     x = logarithmic(1, Math.max(2, most), left, width - 12),
     y = linear(0, high, h - bottom, top),
     parts = [];
   for (let n = 0; n <= high; n++)
     parts.push(line(left, y(n), width, y(n), 'grid'), text(left - 6, y(n) + 4, String(n), 'soft small', 'end'));
-  const all = totals(most).map(total => [x(total), y(tauOf(model.what.at(topK, depth, total).low) - 1)]);
-  parts.push(path(stairs(all, x(most)), 'curve mean'));
-  const [lastX, lastY] = all.at(-1);
+  const means = all.map(([total, accepted]) => [x(total), y(accepted)]);
+  parts.push(path(stairs(means, x(most)), 'curve mean'));
+  const [lastX, lastY] = means.at(-1);
   parts.push(text(lastX - 2, lastY - 6, say('why.meanOfRun'), 'soft small', 'end'));
   const rise = needs => [[x(1), y(0)], ...needs.map((need, i) => [x(need), y(i + 1)]).filter(([at]) => at <= x(most))];
   if (outlook.maybe.some((need, i) => need !== outlook.surely[i]))
@@ -130,7 +131,7 @@ const tree = (why, {outlook, here}) => {
   const {model, say, state, round, label} = why,
     {w} = why.room('what'),
     width = w > 640 ? Math.floor(w / 2) - 12 : w,
-    [h, top] = [176, 26],
+    [h, top] = [194, 26],
     {candidates, tree: recorded, accept} = model.run.rounds[round],
     [kept, ghosts] = outlook.kept(state.setting.totalTokens),
     before = new Set(recorded.candidate),
