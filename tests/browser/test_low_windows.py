@@ -33,7 +33,7 @@ def test_the_tree_is_in_the_first_sight_at_every_step(visit, run, width, height)
         assert now(page)["frame"] == frame and page.evaluate("scrollY") == 0
         rows = [edges(page, name) for name in PARTS]
         assert all(above[3] <= below[1] for above, below in zip(rows, rows[1:])), "nothing lies over anything"
-        left, top, right, bottom = edges(page, ".tv-treebox")
+        _, top, _, bottom = edges(page, ".tv-treebox")
         assert bottom <= height and bottom - top >= 0.3 * height, "the tree is seen without scrolling"
         over = "(e => e.scrollHeight - e.clientHeight)(document.querySelector('.tv-say .inner'))"
         assert page.evaluate(over) <= 0, "the sentence is whole: " + page.text_content(".tv-say")
