@@ -26,7 +26,8 @@ class DecodeConfig:
     """The settings of one run. Equal where their values are; none can be changed, `but` makes another.
 
     policy        the way to draft: a name (`core.policies.SHIPPED`), `module:object` of your own file, or the object
-    **knobs       the policy's own: top_k, depth and total_tokens of eagle2; length of chain. `config.knobs` has them all
+    **knobs       the policy's own: top_k, depth and total_tokens of eagle2; length of chain; lists are
+                  plain ones, [[0], [1], [0, 0]]. `config.knobs` has them all
     max_new_tokens  exact upper bound of emitted tokens
     temperature   0 decodes greedily; above 0 samples the target's softmax(logits / temperature)
     top_p         nucleus of the target's distribution, 1 keeps all of it
@@ -48,7 +49,7 @@ class DecodeConfig:
 
     def __init__(self, policy: str | Policy = "eagle2", *, max_new_tokens: int = 128, temperature: float = 0.0,
                  top_p: float = 1.0, sample_top_k: int = 0, seed: int = 0, draft_vocab: int = 0,
-                 stop_ids: tuple[int, ...] = (), **knobs: int):
+                 stop_ids: tuple[int, ...] = (), **knobs: int | list):
         given = {"max_new_tokens": max_new_tokens, "sample_top_k": sample_top_k, "seed": seed, "draft_vocab": draft_vocab}
         drafting = find(policy)
         self._set(drafting=drafting, policy=drafting.called, knobs=drafting.settings(knobs),
@@ -70,7 +71,7 @@ class DecodeConfig:
     def __setattr__(self, name: str, value: object):
         raise AttributeError(f"settings cannot be changed; make others with config.but({name}=...)")
 
-    def __getattr__(self, name: str) -> int:
+    def __getattr__(self, name: str) -> int | list:
         """A knob of the policy."""
         if not name.startswith("_") and name in (knobs := object.__getattribute__(self, "knobs")):
             return knobs[name]
@@ -111,7 +112,7 @@ class DecodeConfig:
 
     def told(self) -> str:
         """The policy and its knobs, in words: eagle2 (top_k 10, depth 5, total_tokens 59)."""
-        knobs = ", ".join(f"{name} {value}" for name, value in self.knobs.items())
+        knobs = ", ".join(f"{name} {brief(value) if isinstance(value, list) else value}" for name, value in self.knobs.items())
         return self.policy + f" ({knobs})" * bool(knobs)
 
     def to_dict(self) -> dict:

@@ -24,6 +24,8 @@ GRID = [
     dict(top_k=8, depth=2, total_tokens=20),
     dict(policy="chain", length=1),
     dict(policy="chain", length=7),
+    dict(policy="static"),
+    dict(policy="static", tree=[[0], [1], [1, 0], [1, 2], [1, 2, 1]]),
     dict(policy="plain"),
 ]
 PROMPTS = [[7], [1, 5, 9, 3, 60, 21, 33], list(range(2, 60))]

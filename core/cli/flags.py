@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from ..errors import UserError
 from ..model.threads import choose
 from ..policies import SHIPPED, find
 from ..policies.eagle2 import round_cost
+from ..policies.policy import Knob, brief
 
 COSTLY = 10_000  # candidates of a round, above which it is said what they cost
 
@@ -45,7 +47,8 @@ def add_settings(command: argparse.ArgumentParser) -> None:
                             "flags below change single settings of it (paper)")
     for name, (policy, knob) in _knobs().items():
         group.add_argument("--" + name.replace("_", "-"), type=int, help=f"of {policy}: {knob.says} ({knob.default})")
-    group.add_argument("--knob", action="append", default=[], metavar="NAME=N", help="of a policy of your own (repeatable)")
+    group.add_argument("--knob", action="append", default=[], metavar="NAME=N",
+                       help="of a policy of your own, or a list as JSON: 'tree=[[0],[1],[0,0]]' (repeatable)")
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
     group.add_argument("--top-p", type=float, default=1.0, help="nucleus of the target's distribution (1)")
     group.add_argument("--sample-top-k", type=int, default=0, help="keep the target's k likeliest tokens (0: all)")
@@ -84,11 +87,12 @@ def add_training(parser: argparse.ArgumentParser) -> None:
 
 
 def _knobs() -> dict:
-    """The knobs of our policies: name -> (policies that have it, Knob)."""
+    """The knobs of our policies that are numbers: name -> (policies that have it, Knob)."""
     found: dict = {}
     for policy in SHIPPED:
         for name, knob in find(policy).knobs.items():
-            found[name] = (f"{found[name][0]}, {policy}" if name in found else policy, knob)
+            if isinstance(knob, Knob):
+                found[name] = (f"{found[name][0]}, {policy}" if name in found else policy, knob)
     return found
 
 
@@ -97,11 +101,12 @@ def config_of(args: argparse.Namespace) -> DecodeConfig:
     policy = find(args.policy)
     given = {name: getattr(args, name) for name in (*_knobs(), "draft_vocab") if getattr(args, name) is not None}
     for text in args.knob:
-        name, _, number = text.partition("=")
+        name, _, value = text.partition("=")
         try:
-            given[name] = int(number)
-        except ValueError:
-            raise UserError(f"--knob is {text!r}; give a name and a whole number, like width=3.") from None
+            given[name] = json.loads(value) if value[:1] == "[" else int(value)
+        except (ValueError, RecursionError):
+            raise UserError(f"--knob is {brief(text)}; give a name and a whole number, like width=3, or a list, like "
+                            "tree=[[0],[1],[0,0]].") from None
     if args.preset == "cpu":
         given = _preset(args) | given
     common = {"draft_vocab": given.pop("draft_vocab", 0)}

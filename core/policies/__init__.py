@@ -10,7 +10,7 @@ import sys
 from ..errors import UserError
 from .policy import Bounds, Policy, brief
 
-SHIPPED = ("eagle2", "chain", "plain")  # in the order in which the page offers them
+SHIPPED = ("eagle2", "chain", "static", "plain")  # in the order in which the page offers them
 
 
 def find(policy: str | Policy) -> Policy:
@@ -58,10 +58,9 @@ class Recorded(Policy):
 
     def settings(self, given):
         for name, value in given.items():
-            plain = isinstance(value, int | float | str) or (isinstance(value, list) and all(type(i) is int for i in value))
-            if not (name.isidentifier() and len(name) <= 40 and plain and len(repr(value)) <= 1000):
+            if not (name.isidentifier() and len(name) <= 40 and _plain(value) and len(repr(value)) <= 1000):
                 raise UserError(f"The setting {brief(name)} of the policy {brief(self.name)} is {brief(value)}; give a number, a "
-                                "short text or a list of whole numbers.")
+                                "short text or a list of numbers, or of lists of them.")
         return dict(given)
 
     def bounds(self, knobs):
@@ -69,6 +68,13 @@ class Recorded(Policy):
 
     def grow(self, drafter, token_ids, features, config):
         raise UserError(f"The policy {brief(self.name)} is known from a recorded run only; load it by its name to decode.")
+
+
+def _plain(value: object, lists: int = 2) -> bool:
+    """Is it a number or a text, or a list of numbers, or of lists of numbers?"""
+    if isinstance(value, list):
+        return lists > 0 and all(not isinstance(part, str) and _plain(part, lists - 1) for part in value)
+    return isinstance(value, int | float | str)
 
 
 def recorded(name: object) -> Policy:

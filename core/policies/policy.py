@@ -9,7 +9,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import UserError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..tree import Candidates, Layer
 
 MOST = 2**64 - 1  # of any whole number in the settings: a seed may be that large
+MOST_LISTED = 10_000  # entries of a list in the settings
 ONE_HOT = "one-hot"  # the rule of drafts that no chance has chosen
 
 
@@ -52,6 +53,34 @@ class Knob:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of numbers that a policy leaves to its user, or a list of such lists; plain as JSON has it, on the command line
+    too. `asks` ends the sentence for whatever is not one."""
+
+    default: tuple
+    asks: str
+    deep: bool = False   # lists within the list
+    whole: bool = True   # whole numbers
+    least: float = 0
+    most: float = 10_000
+    says: str = ""
+
+    def read(self, name: str, value: object) -> list:
+        """The value as lists of ints (or floats), a copy. Raises UserError, one sentence."""
+        if isinstance(value, list | tuple) and value and len(value) <= MOST_LISTED:
+            inner = value if self.deep else [value]
+            if all(isinstance(part, list | tuple) and 0 < len(part) <= MOST_LISTED and all(map(self._fits, part))
+                   for part in inner):
+                plain = [[int(i) if self.whole else float(i) for i in part] for part in inner]
+                return plain if self.deep else plain[0]
+        raise UserError(f"{name} is {brief(value)}; give {self.asks}.")
+
+    def _fits(self, number: object) -> bool:
+        return (isinstance(number, Integral if self.whole else Real) and not isinstance(number, bool)
+                and self.least <= number <= self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class Bounds:
     """The most that a round can take: what caches are sized for and what contexts must leave room for.
 
@@ -74,7 +103,7 @@ class Bounds:
 class Settings(Protocol):
     """What a policy reads of `DecodeConfig`: its own knobs, as attributes."""
 
-    knobs: Mapping[str, int]
+    knobs: Mapping[str, Any]
 
     def __getattr__(self, name: str) -> Any: ...
 
@@ -85,7 +114,7 @@ class Policy:
     name: str = ""
     rule: str = ONE_HOT  # by which its drafts are judged where the run samples
     exact: bool | None = False  # does every round take all of its bounds? None: nobody knows
-    knobs: Mapping[str, Knob] = {}
+    knobs: Mapping[str, Knob | Listing] = {}
 
     @property
     def called(self) -> str:
@@ -93,7 +122,7 @@ class Policy:
         ours = type(self).__module__ == f"{__package__}.{self.name}"
         return self.name if ours or ":" in self.name else f"{type(self).__module__}:{self.name}"
 
-    def settings(self, given: Mapping[str, object]) -> dict[str, int]:
+    def settings(self, given: Mapping[str, object]) -> dict[str, Any]:
         """All knobs, those that are not given at their defaults. Raises UserError for one that it does not have, or that is
         out of bounds, or that does not go with the others."""
         for name in given:
@@ -104,14 +133,14 @@ class Policy:
         self.check(values)
         return values
 
-    def fitting(self, given: Mapping[str, int]) -> dict[str, int]:
+    def fitting(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What somebody asks for in part, with what goes with it: a default may be too large beside the rest."""
         return dict(given)
 
-    def check(self, knobs: Mapping[str, int]) -> None:
+    def check(self, knobs: Mapping[str, Any]) -> None:
         """What the knobs must be to each other. Raises UserError."""
 
-    def bounds(self, knobs: Mapping[str, int]) -> Bounds:
+    def bounds(self, knobs: Mapping[str, Any]) -> Bounds:
         raise NotImplementedError
 
     def grow(self, drafter: Any, token_ids: list[int], features: Tensor, config: Settings) -> Iterator[Layer]:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from core import DecodeConfig
 from core.cli.main import main
 from core.policies import SHIPPED
 from core.trace import Trace, TraceError
@@ -58,7 +59,7 @@ def test_a_policy_that_nobody_knows_is_refused(policy):
     assert "policy" in refusal(foreign(make_trace(rounds=1).to_dict(), policy))
 
 
-@pytest.mark.parametrize("knobs", [{"width": {"deep": []}}, {"width": [[1]]}, {"width": "x" * 10**5}, {"a b": 1},
+@pytest.mark.parametrize("knobs", [{"width": {"deep": []}}, {"width": [[[1]]]}, {"width": "x" * 10**5}, {"a b": 1},
                                    {"w" * 99: 1}, {"width": None}])
 def test_knobs_of_somebody_s_own_are_plain_values(knobs):
     assert "mine:tree" in refusal(foreign(make_trace(rounds=1).to_dict(), **knobs))
@@ -82,12 +83,12 @@ def test_a_policy_that_ships_is_held_to_its_knobs(made, config, words):
 
 
 @pytest.mark.parametrize("named", SHIPPED)
-@pytest.mark.parametrize("drafted", [dict(), dict(policy="chain", length=3), dict(policy="plain")], ids=SHIPPED)
+@pytest.mark.parametrize("drafted", [dict(), dict(policy="chain", length=3), dict(policy="plain")],
+                         ids=["eagle2", "chain", "plain"])
 def test_a_run_is_not_taken_for_that_of_another_policy(named, drafted):
-    document, other = make_trace(rounds=2, **drafted).to_dict(), make_trace(rounds=1, policy=named, length=3) \
-        if named == "chain" else make_trace(rounds=1, policy=named)
+    document, other = make_trace(rounds=2, **drafted).to_dict(), DecodeConfig(named, **{"length": 3} if named == "chain" else {})
     mine = document["config"]
-    document["config"] = other.config | {name: mine[name] for name in COMMON}
+    document["config"] = other.to_dict() | {name: mine[name] for name in COMMON}
     if named == mine["policy"]:
         Trace.from_dict(document | {"config": mine})
     else:
