@@ -79,8 +79,9 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     output = Output(config, pair.eos_ids)
     target, policy, tick = pair.target, config.drafting, Stopwatch()
     capacity = rows_needed(pair, len(prompt_ids), config)
-    cache = target.new_cache(capacity)
-    drafter = Drafter(pair.head, target, capacity, config.draft_vocab) if config.bounds.passes else Idle()
+    drafts = bool(config.bounds.passes)
+    cache = target.new_cache(capacity, pair.head.taps if drafts else ())
+    drafter = Drafter(pair.head, target, capacity, config.draft_vocab) if drafts else Idle()
 
     # The head sees one token further than its feature: beside the feature of token i it reads token i + 1. So what is
     # fresh for it is the prompt without its first token, and the root; in later rounds, the path and the next root.
@@ -88,7 +89,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
     # in pieces the head remembers all it will need, but for the last row.
     prompt, read = torch.tensor(prompt_ids), 0
     for piece in pieces(prompt):
-        features = target.read(piece, cache, len(prompt))
+        hidden, features = target.read(piece, cache, len(prompt))
         fresh = prompt_ids[read + 1 : cache.length + 1]
         read = cache.length
         if read < len(prompt):
@@ -96,7 +97,7 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
             tick.lap("prefill")
             yield Reading(read, len(prompt))
             tick.start()
-    logits = target.logits(features[-1:])[0]
+    logits = target.logits(hidden[-1:])[0]
     argmax = _finite_argmax(logits[None], "target", "in the prefill", pair)
     root = chance.pick(_shaped(logits, config)) if not config.greedy else int(argmax[0])
     fresh = [*fresh, root]
@@ -105,13 +106,18 @@ def rounds(pair: Pair, prompt_ids: list[int], config: DecodeConfig, chance: Chan
         fresh, features = fresh[-1:], features[-1:]
     yield Prefilled(output.add([root]), logits, tick.lap("prefill"))
 
-    index = 0
+    index, trained_for = 0, pair.head.context if drafts else target.context
     while not output.finish_reason:
         n = cache.length  # the root is not among these rows: the target has said it, but reads it with the tree
         if n + config.positions > target.context:  # the deepest node's position must exist
             output.finish_reason = "context"
             break
         yield Started(index, n, root)
+        if n > trained_for:
+            warnings.warn(f"The text is longer than the {trained_for} tokens that the head of {pair.name} was trained "
+                          "for, so fewer of its drafts will be accepted; what comes out stays right.", PairWarning,
+                          stacklevel=1)
+            trained_for = target.context
         tick.start()
 
         layers = []

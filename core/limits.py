@@ -14,7 +14,7 @@ def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None
     if pair.target.attention not in (NAME, "sdpa", "eager"):
         raise DecodeError(f"The attention of {pair.name} is set to {pair.target.attention}, which takes no mask of a "
                           "tree; run pair.target.model.set_attn_implementation(\"sdpa\").")
-    ours, theirs = (str(dtype).removeprefix("torch.") for dtype in (pair.target.dtype, pair.head.fc.weight.dtype))
+    ours, theirs = (str(dtype).removeprefix("torch.") for dtype in (pair.target.dtype, pair.head.dtype))
     if ours != theirs:
         raise DecodeError(f"The target of {pair.name} is in {ours} and its head in {theirs}; turn both, pair.target.model "
                           "and pair.head, or load the pair with that dtype.")
@@ -27,9 +27,14 @@ def check_input(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None
     for token in config.stop_ids:
         if token >= vocab:
             raise DecodeError(f"Stop id {token} is outside the vocabulary of {pair.name}; ids run from 0 to {vocab - 1}.")
-    if config.bounds.children > vocab:
-        raise DecodeError(f"A node has {config.bounds.children} children in {config.told()}, but {pair.name} has only {vocab} "
-                          "tokens; ask for fewer.")
+    if config.bounds.children > pair.words:
+        whose = f"{pair.name} has only {vocab}" if pair.words == vocab else \
+            f"the draft vocabulary of the head of {pair.name} has only {pair.words}"
+        raise DecodeError(f"A node has {config.bounds.children} children in {config.told()}, but {whose} tokens; ask for "
+                          "fewer.")
+    if config.draft_vocab and pair.head.brings_vocabulary:
+        raise DecodeError(f"draft_vocab is {config.draft_vocab}, but the head of {pair.name} brings its own draft "
+                          f"vocabulary of {pair.words} tokens along; give 0.")
     if config.draft_vocab > len(pair.head.frequent):
         raise DecodeError(f"draft_vocab is {config.draft_vocab}, but the head of {pair.name} ranks "
                           f"{len(pair.head.frequent) or 'no'} tokens by frequency; give "

@@ -6,6 +6,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the hub
 
 import pytest
 import torch
+from eagle3_maker import WEIGHTS
 from pair_maker import GOLDEN, make_head, make_target
 
 from core import load_pair
@@ -16,6 +17,12 @@ torch.set_num_threads(1)  # on models this small a second thread only waits for 
 @pytest.fixture(scope="session")
 def golden_pair():
     return load_pair(GOLDEN / "weights/target", GOLDEN / "weights/head_bias", device="cpu")
+
+
+@pytest.fixture(scope="session")
+def eagle3_pair():
+    """A target with its EAGLE-3 head, which drafts among 200 of its 500 tokens."""
+    return load_pair(WEIGHTS / "target_a", WEIGHTS / "head3_reduced", device="cpu")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
-"""Rounds recorded from the method's official implementation, reproduced (tests/golden/README.md)."""
+"""Rounds recorded from the method's official implementation, reproduced with both kinds of head (golden/README.md,
+golden3/README.md)."""
 
 import json
 from functools import cache
@@ -10,13 +11,13 @@ import torch
 from core import DecodeConfig, TraceBuilder, decode, load_pair, stream
 from core.verify import Chance
 
-GOLDEN = Path(__file__).parent / "golden"
-TRACES = sorted((GOLDEN / "traces").glob("*.json"))
+HERE = Path(__file__).parent
+TRACES = sorted(path for folder in ("golden", "golden3") for path in (HERE / folder / "traces").glob("*.json"))
 
 
 @cache
-def pair(head):
-    return load_pair(GOLDEN / "weights/target", GOLDEN / "weights" / head, device="cpu")
+def pair(folder, target, head):
+    return load_pair(folder / target, folder / head, device="cpu", dtype="float32")
 
 
 def settings(golden):
@@ -46,11 +47,17 @@ class Replay(Chance):
         return self.tokens.pop(0)
 
 
-def run(golden):
+def read(path):
+    """A recording, and the pair that it was made with."""
+    golden = json.loads(path.read_text())
+    return golden, pair(path.parents[1] / "weights", golden.get("target", "target"), golden["head"])
+
+
+def run(golden, models):
     if golden["temperature"] == 0:
-        return decode(pair(golden["head"]), golden["prompt"], settings(golden))
+        return decode(models, golden["prompt"], settings(golden))
     replay, builder = Replay(golden), TraceBuilder()
-    for event in stream(pair(golden["head"]), golden["prompt"], settings(golden), chance=replay):
+    for event in stream(models, golden["prompt"], settings(golden), chance=replay):
         builder.add(event)
     assert not replay.draws and not replay.tokens, "the run drew less often than the recorded one"
     return builder.trace
@@ -63,8 +70,10 @@ def lexicographic(rows):
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
 def test_golden(path):
-    golden = json.loads(path.read_text())
-    trace = run(golden)
+    golden, models = read(path)
+    trace = run(golden, models)
+    assert trace.pair.head.layers == golden.get("aux_layers", [trace.pair.num_hidden_layers])
+    assert trace.pair.head.vocab_size == golden.get("draft_vocab_size", trace.pair.vocab_size)
     sampled = golden["temperature"] > 0
     assert trace.output.token_ids == golden["output_ids"][len(golden["prompt"]):]
     # where the last token wanted was a bonus, the official code runs one round more
@@ -112,19 +121,20 @@ def check_draft(ours, draft, golden):
                 beam["cs_scores"], abs=1e-4)
 
 
-@pytest.mark.parametrize("path", [p for p in TRACES if p.stem.startswith("greedy")][:1], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [next(p for p in TRACES if p.parts[-3] == folder and p.stem.startswith("greedy"))
+                                  for folder in ("golden", "golden3")], ids=lambda p: p.parts[-3])
 def test_head_attention_masks(path, monkeypatch):
     """The head's own tree mask in every beam pass, where the recording has it."""
     from core.model.head import Drafter
-    golden = json.loads(path.read_text())
+    golden, models = read(path)
     seen, probe = [], Drafter.probe
 
-    def spy(self, token_ids, features, mask, depth):
+    def spy(self, token_ids, states, mask, depth):
         seen.append(mask.clone())
-        return probe(self, token_ids, features, mask, depth)
+        return probe(self, token_ids, states, mask, depth)
 
     monkeypatch.setattr(Drafter, "probe", spy)
-    decode(pair(golden["head"]), golden["prompt"], settings(golden))
+    decode(models, golden["prompt"], settings(golden))
     recorded = [rows for r in golden["rounds"] for rows in r["draft"]["mask_rows"]]
     assert len(seen) == len(recorded)
     for mask, rows in zip(seen, recorded):

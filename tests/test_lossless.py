@@ -41,7 +41,7 @@ def recompute(pair, prompt, count):
 
 
 @pytest.mark.parametrize("setting", GRID, ids=lambda s: "-".join(map(str, s.values())))
-@pytest.mark.parametrize("which", ["golden_pair", "weak_pair", "random_pair"])
+@pytest.mark.parametrize("which", ["golden_pair", "eagle3_pair", "weak_pair", "random_pair"])
 def test_greedy_equals_plain(which, setting, request):
     pair = request.getfixturevalue(which)
     for prompt in PROMPTS:

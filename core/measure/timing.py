@@ -82,12 +82,13 @@ def _turns(pair: Pair, prompt_ids: list[int], config: DecodeConfig, rows: tuple[
     """Turn after turn without end: {(part, rows): seconds}. What is read is random, which no pass minds."""
     target, chance = pair.target, torch.Generator().manual_seed(0)
     capacity = len(prompt_ids) + max(*rows, *BEAM)
-    cache, drafter = target.new_cache(capacity), Drafter(pair.head, target, capacity, config.draft_vocab)
+    cache = target.new_cache(capacity, pair.head.taps)
+    drafter = Drafter(pair.head, target, capacity, config.draft_vocab)
     text = torch.randint(target.vocab_size, (len(prompt_ids),), generator=chance)
     for piece in pieces(text):
-        features = target.read(piece, cache, len(text))
+        _, features = target.read(piece, cache, len(text))
         drafter.remember(piece, features)
-    feature = features[-1:]
+    state = pair.head.enter(features[-1:].to(drafter.device))
     trees = {n: _drafted(text, n, chance) for n in rows}
     while True:
         turn = {}
@@ -101,7 +102,7 @@ def _turns(pair: Pair, prompt_ids: list[int], config: DecodeConfig, rows: tuple[
         for n in BEAM:
             def probe(n=n) -> Tensor:
                 eye = torch.eye(n, dtype=torch.bool, device=drafter.device)
-                _, logits = drafter.probe(text[:1].expand(n).to(drafter.device), feature.expand(n, -1), eye, 1)
+                _, logits = drafter.probe(text[:1].expand(n).to(drafter.device), state.expand(n, -1), eye, 1)
                 _, _, score = expand(logits, torch.zeros(n, device=drafter.device), n)
                 return select(score.flatten(), n).cpu()
 

@@ -1,7 +1,8 @@
 """The key-value cache: append a block of rows, keep a path of it, forget the rest.
 
 One tensor per device holds all its layers, so that keeping a path is one gather per device. It is sized for one
-run and dies with it. Speaks the small protocol that transformers' attention layers expect of a cache.
+run and dies with it. Speaks the small protocol that transformers' attention layers expect of a cache, and carries out
+of a pass what else is wanted of it: the states at some boundaries of the stack.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ def finite_only(key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
 class KVCache:
     """Keys and values of a sequence of rows; `length` of them are committed, later ones are scratch.
 
-    layer_devices lists the device of each layer; kv_heads, head_dim and capacity (rows) size the tensors.
+    layer_devices lists the device of each layer; kv_heads, head_dim and capacity (rows) size the tensors. taps: the
+    boundaries whose states the next pass leaves in `taken`, by boundary, each [rows, hidden].
     """
 
     is_compileable = False
 
     def __init__(self, layer_devices: list[torch.device], kv_heads: int, head_dim: int, capacity: int,
-                 dtype: torch.dtype):
+                 dtype: torch.dtype, taps: tuple[int, ...] = ()):
         self.capacity, self.length, self.scratch = capacity, 0, 0
+        self.taps, self.taken = taps, {}
         self.guard: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None  # what may be written of new rows
         self._place = []  # layer -> (device, index within the device's block)
         count: dict[torch.device, int] = {}

@@ -28,6 +28,7 @@ class Target:
         self.hidden_size, self.vocab_size = config.hidden_size, config.vocab_size
         self.layers, self.context = config.num_hidden_layers, context_of(config)
         self._cache_argument = cache_argument(model.model.forward)
+        self._tapped: set[int] = set()
         if config._attn_implementation == "sdpa":
             config._attn_implementation = NAME  # the same, but for pieces of a long prompt
         model.model.rotary_emb = self._rotary = without_memory(model.model.rotary_emb)
@@ -46,11 +47,32 @@ class Target:
         """The name of the attention that the model is set to, in transformers' words."""
         return self.model.config._attn_implementation
 
-    def new_cache(self, capacity: int) -> KVCache:
-        """An empty cache for `capacity` rows, each layer's part where the layer lives."""
+    def new_cache(self, capacity: int, taps: tuple[int, ...] = ()) -> KVCache:
+        """An empty cache for `capacity` rows, each layer's part where the layer lives. taps: the boundaries of the
+        stack that make up the features of a run with this cache."""
         config = self.model.config
         devices = [_device_of(layer) for layer in self.model.model.layers]
-        return KVCache(devices, config.num_key_value_heads, self._head_dim, capacity, self.dtype)
+        for boundary in taps:
+            self._tap(boundary)
+        return KVCache(devices, config.num_key_value_heads, self._head_dim, capacity, self.dtype, taps)
+
+    def _tap(self, boundary: int) -> None:
+        """From now on, passes leave the states at `boundary` with those caches that ask for them."""
+        if boundary in self._tapped:
+            return
+        self._tapped.add(boundary)
+
+        def keep(states, kwargs: dict) -> None:
+            cache = kwargs.get(self._cache_argument)
+            if boundary in getattr(cache, "taps", ()):
+                cache.taken[boundary] = (states[0] if isinstance(states, tuple) else states)[0]
+
+        layers = self.model.model.layers
+        if boundary < self.layers:
+            layers[boundary].register_forward_pre_hook(
+                lambda _, args, kwargs: keep(args[0] if args else kwargs["hidden_states"], kwargs), with_kwargs=True)
+        else:
+            layers[-1].register_forward_hook(lambda _, args, kwargs, states: keep(states, kwargs), with_kwargs=True)
 
     @property
     def row_bytes(self) -> int:
@@ -64,7 +86,7 @@ class Target:
 
     def forward(self, token_ids: Tensor, position_ids: Tensor, mask: Tensor | None, cache: KVCache,
                 prompt: int = 0) -> Tensor:
-        """Hidden states after the final norm: what the lm_head sees, and the features that the head reads.
+        """Hidden states after the final norm: what the lm_head sees.
 
         token_ids, position_ids [rows]; mask [rows, rows] bool among the new rows, the committed ones are always
         visible, or None for a piece (`attention.py`); prompt: how long the text is of which these rows are a part, where
@@ -89,7 +111,7 @@ class Target:
         return output.last_hidden_state[0]
 
     def logits(self, features: Tensor) -> Tensor:
-        """[rows, hidden_size] -> [rows, vocab_size], also for the head's predicted features."""
+        """[rows, hidden_size] -> [rows, vocab_size], also for states that a head predicts."""
         return self.model.lm_head(features)
 
     def output_rows(self, token_ids: Tensor) -> Tensor:
@@ -97,8 +119,20 @@ class Target:
         weight = self.model.lm_head.weight
         return weight[token_ids.to(weight.device)]
 
-    def read(self, token_ids: Tensor, cache: KVCache, prompt: int = 0) -> Tensor:
-        """Read the next tokens [rows] and commit them, each seeing all before it -> features [rows, hidden_size].
+    def features(self, hidden: Tensor, cache: KVCache) -> Tensor:
+        """What a head reads of the pass that gave `hidden` [rows, hidden_size]: that itself, or, where the cache has
+        taps, the states at these boundaries side by side, lowest first [rows, taps * hidden_size].
+
+        Boundary b is what goes into layer b, before any norm; the last boundary is what comes out of the last layer.
+        """
+        if not cache.taps:
+            return hidden
+        taken, cache.taken = cache.taken, {}
+        return torch.cat([taken[boundary].to(hidden.device) for boundary in cache.taps], dim=-1)
+
+    def read(self, token_ids: Tensor, cache: KVCache, prompt: int = 0) -> tuple[Tensor, Tensor]:
+        """Read the next tokens [rows] and commit them, each seeing all before it -> hidden states after the final norm
+        [rows, hidden_size], and features.
 
         prompt: the length of the whole prompt, where these are a piece of it.
         """
@@ -106,17 +140,17 @@ class Target:
         piece = (before and rows > 1 and self.dtype is torch.float32 and self.device.type == "cpu"
                  and self.attention == NAME and can_attend())
         mask = None if piece else torch.ones(rows, rows, dtype=torch.bool).tril()
-        features = self.forward(token_ids, torch.arange(before, before + rows), mask, cache, prompt)
+        hidden = self.forward(token_ids, torch.arange(before, before + rows), mask, cache, prompt)
         cache.commit(rows)
-        return features
+        return hidden, self.features(hidden, cache)
 
     def verify(self, tree: Tree, cache: KVCache) -> tuple[Tensor, Tensor]:
         """Read root and tree in one pass: positions by depth, each row seeing its ancestors only.
 
-        -> logits [rows, vocab], features [rows, hidden_size]; the rows wait in the cache for `keep`.
+        -> logits [rows, vocab], features as of `read`; the rows wait in the cache for `keep`.
         """
-        features = self.forward(tree.token, tree.depth + cache.length, tree.mask, cache)
-        return self.logits(features), features
+        hidden = self.forward(tree.token, tree.depth + cache.length, tree.mask, cache)
+        return self.logits(hidden), self.features(hidden, cache)
 
     def verify_apart(self, tree: Tree, cache: KVCache) -> tuple[Tensor, Tensor, Tensor]:
         """`verify`, where a row that is not finite spoils none that may not see it (masked, but 0 * NaN is NaN).
@@ -141,7 +175,7 @@ class Target:
 
     def step(self, token: int, cache: KVCache) -> Tensor:
         """Plain decoding: read and commit one token -> logits [vocab]."""
-        return self.logits(self.read(torch.tensor([token]), cache))[0]
+        return self.logits(self.read(torch.tensor([token]), cache)[0])[0]
 
 
 def pieces(prompt_ids: Tensor) -> tuple[Tensor, ...]:

@@ -35,7 +35,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str = "auto", dtype: str = "auto",
               device_map: str | None = None, name: str | None = None, target_source: str | None = None,
               draft_source: str | None = None, target_embedding: bool = False) -> Pair:
-    """Load a target and its EAGLE-1/2 head.
+    """Load a target and its head, EAGLE-1/2 or EAGLE-3.
 
     target, draft: a directory or a hub id. device: "auto" takes CUDA where there is one; dtype: "auto" takes
     bfloat16 on CUDA where it is supported, float32 on a CPU. device_map is handed to accelerate for targets
@@ -58,7 +58,7 @@ def load_pair(target: str | os.PathLike, draft: str | os.PathLike, device: str =
         speed_up(model)
         speed_up(head)
     left_out = rules_left_out(model)
-    notes = (*target_notes(target_dir, model, wrapped.context), *(head.note,) * bool(head.note),
+    notes = (*target_notes(target_dir, model, wrapped.context), *head.notes,
              *(sentence(left_out),) * bool(left_out))
     for note in notes:
         warnings.warn(note, PairWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""What lies in a head's folder: config and tensors under the official names, or what it is instead of a head.
+"""What lies in a head's folder: config and tensors, by the official names, or what it is instead of a head.
 
 Knows files and names, neither shapes nor targets. One file or shards, safetensors or pickles; the wrappers that
 training puts around a model (`module.`) and the rotary tables that older programs saved are taken off.
@@ -50,18 +50,24 @@ def _names(directory: Path) -> list[str]:
     return [path.name for path in directory.iterdir()]
 
 
+def is_eagle3(raw: dict, tensors: Collection[str] = ()) -> bool:
+    """Is it an EAGLE-3 head, or another? Its tensors tell; where they were not read, its config's words."""
+    if tensors:
+        return any(name in ("d2t", "t2d") or "midlayer." in name or "hidden_norm." in name for name in tensors)
+    return raw.get("speculators_model_type") == "eagle3" or "eagle3" in str(raw.get("architectures")).lower()
+
+
 def refuse_others(directory: Path, raw: dict, files: Collection[str] = (), tensors: Collection[str] = ()) -> None:
     """Raises CheckpointError for what is often given as a head and is none, by its right name.
 
     files: the names in a folder that lacks what a head has; tensors: the names of its tensors, where they were read.
     """
     kinds = str(raw.get("architectures")).lower()
-    wanted = "give an EAGLE-1/2 head of this target"
+    wanted = "give an EAGLE head of this target"
     layout = "give the head that it was made from, config.json beside weights named fc.weight and layers.0.*"
-    if raw.get("speculators_model_type") == "eagle3" or "eagle3" in kinds \
-            or any(name.startswith("midlayer.") or name in ("d2t", "t2d") for name in tensors):
-        what = "an EAGLE-3 head; this decoder reads EAGLE-1/2 heads so far"
-    elif "speculators_model_type" in raw or "speculators_config" in raw:
+    if is_eagle3(raw, tensors):
+        return
+    if "speculators_model_type" in raw or "speculators_config" in raw:
         what = f"a head in speculators' layout; {layout}"
     elif raw.get("model_type") == "eagle" or isinstance(raw.get("model"), dict) or "eaglemodel" in kinds:
         what = f"a head in vLLM's layout; {layout}"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from ..model.head import EagleHead
+from ..model.eagle import EagleHead
 from ..model.target import Target
 from ..pairs.checkpoint import load_target
 from ..train.training import fresh_head, save_head

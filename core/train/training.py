@@ -23,7 +23,7 @@ from .. import decoder
 from ..common.ink import say
 from ..config import DecodeConfig
 from ..errors import UserError
-from ..model.head import EagleHead
+from ..model.eagle import EagleHead
 from ..model.pair import Pair
 from ..model.rope import context_of
 from .corpus import Shard, add_features, features_path, import_text, shard_paths

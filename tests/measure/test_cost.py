@@ -11,7 +11,7 @@ from core.errors import UserError
 from core.measure import cost as costs
 from core.measure import timing
 from core.measure.cost import Cost, Curve, cost_lines, cost_of, load_cost, plain_pass, save_cost
-from core.model.head import EagleHead
+from core.model.eagle import EagleHead
 from core.model.target import Target
 
 TRACES = Path(__file__).parents[2] / "assets/traces"
@@ -70,6 +70,11 @@ def test_each_pass_is_timed_by_its_rows_in_every_turn(golden_pair, monkeypatch):
     assert cost.rest.seconds == pytest.approx([0.5] * 3)
     assert shares == sorted(shares) and 0.7 < shares[-1] <= 1 and clock.now < 100
     assert (cost.pair, cost.dtype, cost.device, cost.cache_length) == (golden_pair.name, "float32", "cpu", 20)
+
+
+def test_an_eagle3_head_is_timed_as_any_other(eagle3_pair):
+    *_, (_, cost) = timing.timed(eagle3_pair, 1e-6, cache_length=4, rows=(1, 2))
+    assert cost.pair == eagle3_pair.name and all(s > 0 for s in cost.head.seconds)
 
 
 def test_there_are_two_turns_however_little_time_there_is(golden_pair):

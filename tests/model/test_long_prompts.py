@@ -13,7 +13,7 @@ from core.decoder import Prefilled, Reading, rounds
 from core.measure.check import check
 from core.measure.plain import plain
 from core.model import target
-from core.model.head import EagleHead
+from core.model.eagle import EagleHead
 
 PROMPT = [1, *((5 + 7 * i) % 97 for i in range(40))]
 CONFIG = DecodeConfig(top_k=4, depth=3, total_tokens=20, max_new_tokens=12)

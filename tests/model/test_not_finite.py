@@ -173,7 +173,8 @@ def test_sound_rows_are_what_they_are_without_the_others(tmp_path):
         assert sound.tolist() == [True, True, False, True, True, False, False]
         assert logits[~sound].isnan().all() and cache.guard is None
         for path in ([0], [0, 1], [0, 3], [0, 1, 4]):
-            alone = pair.target.read(torch.tensor(PROMPT + tree.token[path].tolist()), pair.target.new_cache(40))
+            text = torch.tensor(PROMPT + tree.token[path].tolist())
+            alone = pair.target.read(text, pair.target.new_cache(40))[0]
             torch.testing.assert_close(logits[path[-1]], pair.target.logits(alone)[-1], rtol=1e-4, atol=1e-4)
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
+from eagle3_maker import IDS, make_head3
 from pair_maker import make_head, make_target
 from test_policy_trees import Bush, Jump
 
@@ -26,6 +27,15 @@ def pair(tmp_path_factory):
     target = make_target(folder / "target", seed=5, vocab_size=5, hidden_size=16, intermediate_size=16,
                          num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, initializer_range=0.45)
     return load_pair(target, make_head(folder / "head", target, scale=0.4), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def eagle3(pair, tmp_path_factory):
+    """An EAGLE-3 head of the same target, which can draft three of its five tokens."""
+    folder = tmp_path_factory.mktemp("three")
+    pair.target.model.save_pretrained(folder / "target")
+    head = make_head3(folder / "head", folder / "target", scale=0.4, words=3, features=2, **{IDS: [0, 1]})
+    return load_pair(folder / "target", head, device="cpu")
 
 
 def exact(pair, setting, ids, count):
@@ -94,6 +104,15 @@ def test_three_tokens_have_the_targets_distribution(pair, policy, setting):
     found = courses(pair, DecodeConfig(**policy, **setting, max_new_tokens=3))
     assert sum(found.values()) == pytest.approx(1, abs=1e-6)
     assert distance(found, exact(pair, setting, PROMPT, 3)) < 1e-5
+
+
+@pytest.mark.parametrize("policy", [SHIPPED["eagle2"], SHIPPED["chain"]], ids=["eagle2", "chain"])
+def test_a_token_that_cannot_be_drafted_is_as_likely_as_the_target_says(pair, eagle3, policy):
+    setting = SETTINGS[0]
+    found, expected = courses(eagle3, DecodeConfig(**policy, **setting, max_new_tokens=3)), exact(pair, setting, PROMPT, 3)
+    assert sum(found.values()) == pytest.approx(1, abs=1e-6) and distance(found, expected) < 1e-5
+    never = {*range(5)} - set(eagle3.head.ids.tolist())
+    assert len(never) == 2 and sum(p for tokens, p in expected.items() if never & {*tokens}) > 0.1
 
 
 @pytest.mark.parametrize("policy", [SHIPPED["eagle2"], SHIPPED["chain"]], ids=["eagle2", "chain"])
