@@ -20,7 +20,7 @@ GLOBAL = {
     "fetch": {"host"}, "XMLHttpRequest": {"host"}, "globalThis": {"host"}, "gradio_config": {"host"}, ".sidebar": {"host"},
     "document.body": {"shell.js", "host"}, "document.documentElement": {"shell.js"}, "document.querySelector": {"host"},
     "document.baseURI": {"host"}, "location": {"shell.js", "address.js"}, "history": {"address.js"}, "navigator": {"shell.js"},
-    "window": {"address.js"}, "matchMedia": {"shell.js", "view.js"}, "MutationObserver": {"host"}, "ResizeObserver": {"view.js"},
+    "window": {"address.js", "handout.js"}, "matchMedia": {"shell.js", "view.js"}, "MutationObserver": {"host"}, "ResizeObserver": {"view.js", "why.js", "host"},
     "addEventListener": {"life.js", "host"}, "requestAnimationFrame": {"life.js"}, "setTimeout": {"life.js", "export.js", "host"},
     "setInterval": set(), "localStorage": set(), "innerHTML": set(), "outerHTML": set(), "insertAdjacentHTML": set(),
     "document.write": set(), "eval": set(), "Function": set(), "import.meta": set()}
