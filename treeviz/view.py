@@ -20,7 +20,7 @@ import gradio as gr
 from .story.language import LANGUAGES
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-STYLES = ("base", "text", "tree", "legend", "panels", "details", "sentence", "room", "views", "why",
+STYLES = ("base", "text", "tree", "legend", "panels", "details", "sentence", "room", "views", "fills", "why",
           "whycharts", "low", "forced", "print")  # in the order of the cascade
 PACK = "treeviz/view.json"  # where our own page hands out the pack
 BETWEEN = "\x1f"  # the languages of a message

@@ -15,11 +15,12 @@ export const parsed = text => {
     down: hash.has('down'),
     present: hash.has('present'),
     look: hash.get('view') ?? 'round',
+    only: /^(kept|\d{1,3})$/.test(hash.get('only') ?? '') ? hash.get('only') : null,
   };
 };
 
 // The link to a state (`state.js`) of a run; rounds and frames are counted from one.
-export const spelled = (run, {round, frame, pin, panel, order, lang, down, present, look}) => {
+export const spelled = (run, {round, frame, pin, panel, order, lang, down, present, look, only}) => {
   const hash = new URLSearchParams();
   if (run) hash.set('run', run);
   hash.set('round', round + 1);
@@ -31,6 +32,7 @@ export const spelled = (run, {round, frame, pin, panel, order, lang, down, prese
   if (down) hash.set('down', 1);
   if (present) hash.set('present', 1);
   if (look !== 'round') hash.set('view', look);
+  if (only) hash.set('only', only);
   return '#' + hash;
 };
 
@@ -46,9 +48,9 @@ export const followHash = shell => {
   const {view, life} = shell;
   life.on(window, 'hashchange', () => {
     const link = (shell.link = readHash()),
-      {panel, order, down, present, look, lang, run} = link,
+      {panel, order, down, present, look, only, lang, run} = link,
       spoken = view.state.lang;
-    view.set({panel, order, down, present, look, playing: false, lang: view.words.has(lang) ? lang : spoken});
+    view.set({panel, order, down, present, look, only, playing: false, lang: view.words.has(lang) ? lang : spoken});
     life.stop('address'); // the link stays as it was put in until one steps on
     if (view.state.lang !== spoken) shell.speak();
     if (run && run !== view.data.header?.page.name) shell.host.ask('select', {run});

@@ -1,6 +1,6 @@
 // The head of a view and the buttons that are its own. Belongs to View and is mixed into it.
 
-import {make} from './dom.js';
+import {make, put} from './dom.js';
 import {STATES} from './frames.js';
 import {clip} from './text.js';
 import {clock} from './why/clock.js';
@@ -8,6 +8,7 @@ import {times} from './why/draw.js';
 import {runOf} from './why/run.js';
 
 const SPEEDS = [0.5, 1, 2, 4];
+const ONLY = [null, 'kept', '8']; // the boxes of the tree: all, those that were kept, the best eight
 
 export const button = (life, name, text, action, className = '') => {
   const made = make('button', `btn ${className}`, text);
@@ -37,19 +38,31 @@ export const controls = {
       ['previous', '⟨', () => step(-1)],
       ['play', '▶', () => this.set({playing: !this.state.playing})],
       ['next', '⟩', () => step(1)],
-      ['speed', '1×', speed, 'small'],
+      ['speed', '1×', speed, 'small speed'],
+      ['leave', '✕', () => this.set({present: false}), 'leave'],
     );
+    const lower = source => () => {
+      this.ref.root.classList.toggle('source', source);
+      put(this.buttons.token, 'aria-pressed', !source);
+      put(this.buttons.source, 'aria-pressed', source);
+    };
+    own(this.ref.cards, ['token', '', lower(false), ''], ['source', '', lower(true), '']);
+    lower(false)();
+    own(this.ref.texttools, ['alltext', '', () => this.ref.root.classList.toggle('alltext'), 'small alltext']);
     own(
       this.ref.treetools,
       ['direction', '⤵', () => this.set({down: !this.state.down})],
+      ['only', '', () => this.set({only: ONLY[(ONLY.indexOf(this.state.only) + 1) % ONLY.length]}), 'word'],
       ['zoomOut', '−', () => this.tree.scale(1 / 1.3)],
       ['zoomIn', '+', () => this.tree.scale(1.3)],
       ['fit', '⤢', () => this.tree.fit(!this.tree.whole)],
     );
-    own(
-      this.ref.paneltools,
-      ['order', '', () => this.set({order: this.state.order === 'tree' ? 'row' : 'tree'}), 'small'],
-    );
+    own(this.ref.paneltools, [
+      'order',
+      '',
+      () => this.set({order: this.state.order === 'tree' ? 'row' : 'tree'}),
+      'small',
+    ]);
     this.drawControls();
   },
 
@@ -60,7 +73,15 @@ export const controls = {
     for (const name of ['previous', 'next', 'speed', 'fit', 'zoomIn', 'zoomOut', 'direction', 'order']) {
       label(this.buttons[name], this.say(name));
     }
+    const {only} = this.state;
+    this.buttons.only.textContent = this.say(`onlys.${only === null ? 'all' : only === 'kept' ? 'kept' : 'best'}`, {
+      n: only,
+    });
+    label(this.buttons.only, this.say('only'));
     this.buttons.order.textContent = this.say(`orders.${this.state.order}`);
+    for (const name of ['token', 'source']) this.buttons[name].textContent = this.say(`cards.${name}`);
+    this.buttons.alltext.textContent = this.say('alltext');
+    label(this.buttons.leave, this.say('leave'));
     label(this.buttons.play, this.say(playing ? 'pause' : 'play'));
     for (const name of ['stream', 'bars', 'strip', 'tabs', 'details']) {
       this.ref[name].setAttribute('aria-label', this.say(`named.${name}`));

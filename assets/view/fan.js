@@ -48,14 +48,16 @@ export class Fan {
   // A column beside the parent, the likeliest on top, on a plate that covers what lies under it.
   list(m, parent, ids) {
     const b = this.tree.at(parent),
-      pitch = BOX.height + 3,
+      {u, down} = this.tree.map,
+      tall = BOX.height * u,
+      pitch = tall + 3,
       pad = 6,
       single = ids.length === 1;
     const rows = ids.map(id => ({id, label: clip(m.label(id), 14), side: short(Math.exp(m.logProb(id)))}));
-    const width = 56 + BOX.cell * Math.max(...rows.map(row => cellsOf(row.label))),
+    const width = 56 * u + BOX.cell * u * Math.max(...rows.map(row => cellsOf(row.label))),
       height = pitch * rows.length - 3;
-    const x = this.tree.map.down ? b.x + b.w / 2 - width / 2 : b.x + b.w + 22;
-    const y = this.tree.map.down ? b.y + 34 : single ? b.y + 6 : Math.max(pad, b.y + BOX.height / 2 - height / 2);
+    const x = down ? b.x + b.w / 2 - width / 2 : b.x + b.w + 22;
+    const y = down ? b.y + 34 : single ? b.y + 6 : Math.max(pad, b.y + b.h / 2 - height / 2);
     const plate = svgNode('g', {class: 'plate', role: 'presentation'});
     if (!single)
       plate.append(
@@ -72,7 +74,7 @@ export class Fan {
         'aria-level': m.depth(id) + 1,
         'aria-label': `${m.label(id)}, ${this.view.say(`state.${state}`)}, ${side}`,
       });
-      const parts = boxOf({x, y: y + i * pitch, w: width}, label, side);
+      const parts = boxOf({x, y: y + i * pitch, w: width, h: tall}, u, label, side);
       g.append(parts.rect, parts.text, parts.side);
       this.shown.push({id, g});
       this.tree.world.append(g);

@@ -17,6 +17,7 @@ export const MARKUP = [
       {class: 'tv-card tv-text', 'data-ref': 'textcard'},
       ['div', {class: 'tv-stream', 'data-ref': 'stream', role: 'group'}],
       ['p', {class: 'tv-gain', 'data-ref': 'gain'}],
+      ['div', {'data-ref': 'texttools'}],
     ],
     [
       'section',
@@ -57,6 +58,7 @@ export const MARKUP = [
           ['div', {class: 'tv-panelbody', 'data-ref': 'panel'}],
           ['p', {class: 'tv-caption', 'data-ref': 'caption'}],
         ],
+        ['div', {class: 'tv-cards', 'data-ref': 'cards', role: 'group'}],
         [
           'section',
           {class: 'tv-card tv-details'},

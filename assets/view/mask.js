@@ -35,7 +35,8 @@ export const paintMask = (panel, m) => {
     count = m.raw.tree.mask.length;
   const label = panel.width > 300 ? 84 : 62,
     bar = 16;
-  const cell = Math.max(2, Math.min(20, (Math.min(panel.width, 460) - label - bar - 6) / count)),
+  const room = Math.min(Math.min(panel.width, 460) - label - bar - 6, panel.height - 26),
+    cell = Math.max(1, Math.min(20, room / count)),
     side = cell * count;
   const got = penOf(panel, Math.ceil(side) + 25);
   if (!got) return;

@@ -69,7 +69,7 @@ export const paintScores = (panel, m) => {
   const {view} = panel,
     now = view.state.frame,
     frame = view.frame,
-    height = 286;
+    height = Math.min(460, panel.height - 6);
   const got = penOf(panel, height);
   if (!got) return;
   const {pen, width, c} = got,

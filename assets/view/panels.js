@@ -36,6 +36,7 @@ export class Panels {
     this.view.on(view.ref.tabs, 'keydown', event => this.turn(event));
     this.view.sizes(this.body, () => {
       this.width = this.body.clientWidth;
+      this.height = Math.max(160, this.body.clientHeight);
       this.table.classList.toggle('tight', this.width < 350);
       if (!this.model) return;
       this.paint();

@@ -3,6 +3,10 @@
 import {fill, linkNodes, make, write} from './dom.js';
 import {cellsOf, quote} from './text.js';
 
+const SAID = [20, 18, 17, 16, 15, 14, 13]; // sizes of its type
+const WIDE = 0.53,
+  HIGH = 1.42; // of a letter, on average, and of a line, in sizes of the type
+
 export class Saying {
   constructor(view) {
     this.view = view;
@@ -10,6 +14,11 @@ export class Saying {
     this.code = view.ref.code;
     this.listings = new Map();
     linkNodes(view, this.box);
+    this.room = {width: 0, height: 0};
+    view.sizes(view.ref.saycard, () => {
+      this.room = {width: view.ref.saycard.clientWidth, height: view.ref.saycard.clientHeight};
+      this.size();
+    });
   }
 
   frame(m, i) {
@@ -35,9 +44,15 @@ export class Saying {
     this.listings.get(source).classList.add('now');
   }
 
-  // A long sentence is written smaller; when presenting, where all is large, sooner.
+  // The largest type in which the sentence fits its card. Reckoned, not tried: the browser would have to lay out.
   size() {
-    this.view.ref.saycard.classList.toggle('long', this.length > (this.view.state.present ? 205 : 235));
+    const {width, height} = this.room,
+      card = this.view.ref.saycard;
+    card.classList.toggle('long', this.length > (this.view.state.present ? 205 : 235));
+    if (!width) return;
+    const fits = size => Math.ceil((this.length * size * WIDE) / (width - 40)) * size * HIGH <= height - 10,
+      most = SAID.filter(size => size <= height / 4.6);
+    card.style.setProperty('--say', most.find(fits) ?? SAID.at(-1));
   }
 
   focus(focus) {

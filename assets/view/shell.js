@@ -31,7 +31,7 @@ export class Shell {
     this.files = words;
     this.languages = Object.keys(words);
     this.link = readHash();
-    const {panel, order, down, present, look, lang} = this.link;
+    const {panel, order, down, present, look, only, lang} = this.link;
     const preferred = (navigator.languages ?? []).map(tag => tag.split('-')[0]);
     this.view = new View(container, {
       words: Object.fromEntries(this.languages.map(code => [code, words[code].view])),
@@ -41,6 +41,7 @@ export class Shell {
         down,
         present,
         look,
+        only,
         lang: (lang === null ? preferred : [lang]).find(code => this.languages.includes(code)) ?? 'en',
       },
       changed: (state, before) => this.changed(state, before),
@@ -50,6 +51,7 @@ export class Shell {
     this.view.shell = this;
     this.root = this.view.ref.root;
     this.views = {};
+    this.root.classList.add('fills');
     this.help = make('dialog', 'tv-help');
     this.said = make('div', 'tv-toast');
     this.said.setAttribute('role', 'status');

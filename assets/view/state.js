@@ -15,10 +15,11 @@ export const START = {
   down: false,
   present: false,
   look: 'round',
+  only: null,
 };
 
 // What a link holds.
-export const KEPT = ['round', 'frame', 'pin', 'panel', 'order', 'lang', 'down', 'present', 'look'];
+export const KEPT = ['round', 'frame', 'pin', 'panel', 'order', 'lang', 'down', 'present', 'look', 'only'];
 
 // The state after `changes`, made possible: `round(i)` gives a round's model, null where there is none yet.
 export const changed = (old, changes, round) => {

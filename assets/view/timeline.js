@@ -3,10 +3,14 @@
 import {make, put} from './dom.js';
 import {quote} from './text.js';
 
+// A layer is told by its number, once there is a word before them all.
+const LAYERED = {expand: layer => String(layer), select: () => '›'};
+
 export class Timeline {
   constructor(view) {
     this.view = view;
     this.box = view.ref.bars;
+    this.chips = [];
     this.strip = view.ref.strip;
     this.view.on(this.box, 'click', event => {
       const bar = event.target.closest('[data-bar]');
@@ -85,27 +89,25 @@ export class Timeline {
     if (key === this.key) return;
     this.key = key;
     this.spots = null;
-    this.strip.replaceChildren(
-      ...m.frames.map((frame, i) => {
-        const kind = this.view.say(`kind.${frame.kind}`);
-        const chip = make(
-          'button',
-          `chip k-${frame.kind}`,
-          frame.kind === 'expand' ? `${kind} ${frame.layer}` : kind,
+    this.chips = m.frames.map((frame, i) => {
+      const kind = this.view.say(`kind.${frame.kind}`);
+      const chip = make('button', `chip k-${frame.kind}`, LAYERED[frame.kind]?.(frame.layer) ?? kind);
+      chip.dataset.frame = i;
+      if (frame.layer !== null)
+        chip.setAttribute(
+          'aria-label',
+          `${this.view.say('kind.expand')} ${frame.layer}${frame.kind === 'select' ? `, ${kind}` : ''}`,
         );
-        chip.dataset.frame = i;
-        if (frame.layer !== null)
-          chip.setAttribute(
-            'aria-label',
-            `${this.view.say('kind.expand')} ${frame.layer}${frame.kind === 'select' ? `, ${kind}` : ''}`,
-          );
-        return chip;
-      }),
-    );
+      if (frame.kind in LAYERED) chip.title = chip.getAttribute('aria-label');
+      return chip;
+    });
+    this.strip.replaceChildren(...this.chips);
+    const first = this.strip.querySelector('.k-expand');
+    if (first) first.before(make('span', 'word', this.view.say('layers')));
   }
 
   frame(m, now) {
-    [...this.strip.children].forEach((chip, i) => {
+    this.chips.forEach((chip, i) => {
       chip.classList.toggle('now', i === now);
       chip.classList.toggle('done', i < now);
       put(chip, 'aria-current', i === now ? 'step' : 'false');
@@ -117,7 +119,7 @@ export class Timeline {
   show(now) {
     this.spots ??= {
       width: this.strip.clientWidth,
-      chips: [...this.strip.children].map(chip => [chip.offsetLeft - this.strip.offsetLeft, chip.offsetWidth]),
+      chips: this.chips.map(chip => [chip.offsetLeft - this.strip.offsetLeft, chip.offsetWidth]),
     };
     const [left, length] = this.spots.chips[now],
       {width} = this.spots;

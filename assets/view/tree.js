@@ -17,6 +17,9 @@ export class Tree {
     this.zoom = {k: 1, x: 0, y: 0};
     this.touched = false;
     this.nodes = new Map();
+    this.folds = new Set();
+    this.unfolded = new Set();
+    this.type = 1;
     this.room = {width: 0, height: 0};
     this.svg.setAttribute('role', 'tree');
     this.fan = new Fan(this);
@@ -33,12 +36,12 @@ export class Tree {
   // Sizes are asked for when they may have changed, not in every step: the browser would have to lay out to answer.
   measure() {
     this.room = {width: this.box.clientWidth, height: this.box.clientHeight};
-    this.stacked = getComputedStyle(this.view.ref.saycard).position !== 'sticky'; // narrow: one part under the other
   }
 
   // -- build -----------------------------------------------------------------------------------------------------
 
   round(m) {
+    if (this.model !== m) for (const ids of [this.folds, this.unfolded]) ids.clear();
     this.model = m;
     this.nodes.clear();
     this.measure();
@@ -50,8 +53,14 @@ export class Tree {
     const fans = svgNode('g', {class: 'fans', 'aria-hidden': true}),
       edges = svgNode('g', {class: 'edges', 'aria-hidden': true}),
       boxes = svgNode('g', {class: 'boxes', role: 'presentation'});
-    this.map = new Place(m, this.view.state.down, this.room.width - 8, this.room.height - 8);
-    for (const id of m.depthFirst()) {
+    this.map = new Place(m, this.view.state.down, this.room.width - 8, this.room.height - 8, {
+      keep: this.kept(m),
+      folds: this.folds,
+      only: this.only(m),
+      type: this.type,
+    });
+    this.svg.style.setProperty('--u', this.map.u);
+    for (const id of m.depthFirst().filter(id => this.map.has(id))) {
       const b = this.at(id),
         g = svgNode('g', {
           class: 'n',
@@ -60,17 +69,20 @@ export class Tree {
           tabindex: id ? -1 : 0,
           'aria-level': m.depth(id) + 1,
         });
-      const {rect, text, side} = boxOf(b);
+      const share = b.shared && m.candidate(id) ? Math.exp(m.logProb(id)) : null,
+        {rect, text, side, bar} = boxOf(b, this.map.u, ' ', ' ', share);
       g.append(rect, text, side);
+      if (bar) g.append(bar);
       boxes.append(g);
       let edge = null;
-      if (id) edges.append((edge = svgNode('path', {class: 'e', d: this.map.curve(m.parent[id], id)})));
-      this.nodes.set(id, {g, text, side, edge, width: b.w});
+      if (id && !this.map.beside.has(id))
+        edges.append((edge = svgNode('path', {class: 'e', d: this.map.curve(m.parent[id], id)})));
+      this.nodes.set(id, {g, text, side, edge, width: b.w, shared: b.shared, bare: b.shared || b.bare});
     }
     this.fans = [];
     for (const [parent, children] of m.children) {
       const thin = children.filter(id => !m.isBox(id));
-      if (thin.length && m.isBox(parent)) {
+      if (thin.length && this.map.has(parent)) {
         const g = svgNode('path', {class: 'fan', 'data-fan': parent, d: this.map.fan(parent, thin)});
         fans.append(g);
         this.fans.push({g, layer: m.layer(thin[0])});
@@ -81,11 +93,58 @@ export class Tree {
     else this.apply();
   }
 
+  // What a round is about is never shared or folded: the path, what was rejected beside it, the bonus, what is pinned.
+  kept(m) {
+    const last = m.frames.length - 1,
+      {pin} = this.view.state,
+      about = [...m.place.keys()].filter(id => 'axb'.includes(m.state(last, id)));
+    return new Set([
+      0,
+      m.bonus,
+      ...about,
+      ...m.path(m.bonus),
+      ...[...this.unfolded, ...(pin === null ? [] : [pin])].flatMap(id => m.path(id)),
+    ]);
+  }
+
+  // The boxes that the reader asks for, null for all: those that were kept, or the best few of them.
+  only(m) {
+    const {only, pin} = this.view.state;
+    if (!only) return null;
+    const kept = m.ranked.filter(id => m.rowOf.has(id)),
+      some = only === 'kept' ? kept : kept.slice(0, Number(only));
+    return new Set(
+      [0, ...this.kept(m), ...some.flatMap(id => m.path(id)), ...(pin === null ? [] : m.path(pin))].filter(id =>
+        m.isBox(id),
+      ),
+    );
+  }
+
+  // Folds a branch into its first word, or opens it again.
+  fold(id) {
+    if (!this.model?.isBox(id)) return;
+    const closed = this.folds.has(id) || this.map.folded.has(id);
+    this.folds[closed ? 'delete' : 'add'](id);
+    this.unfolded[closed ? 'add' : 'delete'](id); // also what was folded for want of room
+    this.again();
+  }
+
+  again() {
+    this.round(this.model);
+    this.view.draw('frame');
+  }
+
   get size() {
     return this.map?.size;
   }
   at(id) {
     return this.map.at(id);
+  }
+
+  // What comes before what, from the top down and along a line.
+  order(id) {
+    const {x, y} = this.at(id);
+    return this.map.down ? x : 1e5 * y + x;
   }
 
   // -- a step ----------------------------------------------------------------------------------------------------
@@ -123,9 +182,13 @@ export class Tree {
       if (node.key !== key) {
         node.key = key;
         node.g.setAttribute('aria-label', `${m.label(id)}, ${this.view.say(`state.${state}`)}, ${side}`);
-        const room = Math.floor((node.width - BOX.pad - 9 - cellsOf(side) * 6.4) / BOX.cell);
-        write(node.text, clip(glyph + m.label(id), room));
-        write(node.side, side);
+        const {u} = this.map,
+          under = this.map.folded.get(id),
+          number = node.bare ? '' : side;
+        const spare = node.width / u - (node.shared ? 0.9 : 1) * BOX.pad - (number ? 9 : 3) - cellsOf(number) * 6.4;
+        const room = Math.floor(spare / BOX.cell) - (under ? 3 : 0);
+        write(node.text, clip((node.shared ? '' : glyph) + m.label(id), room) + (under ? ` +${under}` : ''));
+        write(node.side, number);
       }
     }
     for (const fan of this.fans) {
@@ -186,7 +249,8 @@ export class Tree {
       row = m.rowOf.get(id);
     if (unit === 'choice') {
       // the box's own token has the first right to the room
-      const room = (this.at(id).w - BOX.pad - 9 - BOX.cell * Math.min(8, cellsOf(m.label(id)))) / 6.4 - 1;
+      const room =
+        (this.at(id).w / this.map.u - BOX.pad - 9 - BOX.cell * Math.min(8, cellsOf(m.label(id)))) / 6.4 - 1;
       return row === undefined ? '' : '→' + clip(m.choice(row), Math.max(3, Math.min(6, Math.floor(room))));
     }
     if (id === 0 || id === m.bonus) return unit === 'row' && id === 0 ? '0' : '';
@@ -205,6 +269,10 @@ export class Tree {
 
   // Only what changes is touched.
   focus(m, focus, pin) {
+    if (pin !== null && m.isBox(pin) && !this.nodes.has(pin)) {
+      this.round(m); // it was folded away, or not asked for
+      this.frame(m, this.view.state.frame);
+    }
     const path = new Set(focus === null ? [] : m.path(focus)),
       turn = (id, name, on) => {
         const node = this.nodes.get(id);

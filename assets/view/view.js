@@ -178,7 +178,7 @@ export class View {
       return;
     }
     if (s.frame !== old.frame || s.round !== old.round) hide(this.ref.intro, true);
-    if (s.down !== old.down) {
+    if (s.down !== old.down || s.only !== old.only) {
       this.tree.touched = false;
       this.drawn = null;
     }
@@ -187,11 +187,11 @@ export class View {
       this.stream.run(false);
       this.timeline.run(false);
       this.draw('round');
-    } else if (s.round !== old.round || s.down !== old.down) this.draw('round');
+    } else if (s.round !== old.round || s.down !== old.down || s.only !== old.only) this.draw('round');
     else if (s.frame !== old.frame || s.panel !== old.panel || s.order !== old.order) this.draw('frame');
     else if (s.pin !== old.pin || s.hover !== old.hover) this.draw('focus');
     this.heard(s, old);
-    if (s.playing !== old.playing || s.speed !== old.speed || s.order !== old.order) this.drawControls();
+    if (['playing', 'speed', 'order', 'only'].some(name => s[name] !== old[name])) this.drawControls();
     if (s.playing && !old.playing) this.tick();
   }
 
@@ -252,7 +252,13 @@ export class View {
 
   // Large, and nothing else.
   showPresent() {
-    this.ref.root.classList.toggle('present', this.state.present);
+    const {root} = this.ref;
+    root.classList.toggle('present', this.state.present);
+    // no letter under 20 px in a window of 1280 x 720
+    root.style.setProperty(
+      '--tv-zoom',
+      (1.74 * Math.max(1, Math.min(innerWidth / 1280, innerHeight / 720))).toFixed(3),
+    );
     this.saying?.size();
   }
 

@@ -45,8 +45,10 @@ export const walking = {
       return;
     }
     const column = [...m.place]
-      .filter(([id, p]) => p.depth === m.depth(now) && m.state(this.state.frame, id) !== ABSENT)
-      .sort((a, b) => a[1].y - b[1].y)
+      .filter(
+        ([id, p]) => p.depth === m.depth(now) && this.tree.nodes.has(id) && m.state(this.state.frame, id) !== ABSENT,
+      )
+      .sort(([a], [b]) => this.tree.order(a) - this.tree.order(b))
       .map(([id]) => id);
     this.goTo(column[column.indexOf(now) + (key === 'ArrowUp' ? -1 : 1)] ?? now);
   },

@@ -2,15 +2,16 @@
 
 import {put} from './dom.js';
 import {ABSENT, DECIDED, FRAMES} from './frames.js';
-import {BOX, MOST, READABLE} from './place.js';
+import {MOST, READABLE} from './place.js';
 
 export const zooming = {
   fit(whole = false) {
     if (!this.size) return;
     const {width, height} = this.room;
     if (!width || !height) return;
-    const least = whole ? 0 : READABLE; // readable first: what does not fit is panned
-    const k = Math.max(least, Math.min(MOST, (width - 8) / this.size.w, (height - 8) / this.size.h));
+    const least = whole ? 0 : this.map.down ? READABLE : 1; // readable first: what does not fit is panned
+    const most = this.map.down ? MOST : 1; // across, the type is as large as it can be
+    const k = Math.max(least, Math.min(most, (width - 8) / this.size.w, (height - 8) / this.size.h));
     const {w, h} = this.size,
       m = this.model,
       root = this.at(0),
@@ -21,7 +22,7 @@ export const zooming = {
     this.home = {
       k,
       x: along(w, width, this.map.down ? (root.x + 2 * end.x) / 3 + 50 : 0, 0.5),
-      y: along(h, this.inSight() + 24, this.map.down ? 0 : (root.y + 2 * end.y) / 3, this.stacked ? 0.4 : 0.12),
+      y: along(h, height, this.map.down ? 0 : (root.y + 2 * end.y) / 3, 0.4),
     };
     this.whole = whole;
     this.touched = false;
@@ -48,9 +49,9 @@ export const zooming = {
       y: this.shift(
         y,
         k,
-        this.inSight(),
+        this.room.height,
         this.size.h,
-        aims.map(b => [b.y, b.y + BOX.height]),
+        aims.map(b => [b.y, b.y + b.h]),
       ),
     };
     this.apply();
@@ -96,25 +97,16 @@ export const zooming = {
     this.apply();
   },
 
-  // How much of the box can be seen: the sentence stays over its lower end in a low window.
-  inSight() {
-    const box = this.box.getBoundingClientRect();
-    const say = this.view.ref.saycard.offsetHeight + 22;
-    const covered = !this.stacked && box.top < innerHeight - say - 100;
-    return (covered ? Math.min(box.height, innerHeight - say - Math.max(0, box.top)) : box.height) - 24;
-  },
-
   // Brings a node into view if it is outside.
   reveal(id) {
     if (!this.nodes.has(id)) return;
     const b = this.at(id),
       {k} = this.zoom,
-      {width} = this.room,
-      height = this.inSight();
+      {width, height} = this.room;
     const left = this.zoom.x + k * b.x,
       top = this.zoom.y + k * b.y;
     if (left < 0 || left + k * b.w > width) this.zoom.x = width / 2 - k * (b.x + b.w / 2);
-    if (top < 0 || top + k * BOX.height > height) this.zoom.y = height * 0.6 - k * b.y;
+    if (top < 0 || top + k * b.h > height) this.zoom.y = height * 0.6 - k * b.y;
     if (!this.touched) {
       this.zoom.x = this.within(this.zoom.x, k * this.size.w, width);
       this.zoom.y = this.within(this.zoom.y, k * this.size.h, height);
@@ -182,6 +174,10 @@ export const zooming = {
       const id = this.hit(event.target);
       if (id !== null) this.view.pin(id);
       else this.view.set({pin: null});
+    });
+    this.view.on(this.svg, 'dblclick', event => {
+      const id = this.hit(event.target);
+      if (id !== null) this.fold(id);
     });
     this.view.on(this.box, 'focusin', event => {
       const id = this.hit(event.target);

@@ -8,9 +8,10 @@ import {KEPT, START} from '../../assets/view/state.js';
 test('a link says what is seen, and is read as it was spelled', () => {
   assert.equal(spelled('', START), '#round=1&frame=1');
   const state = {...START, round: 4, frame: 2, pin: 0, panel: 'rows', order: 'tree', lang: 'zh', down: true};
-  Object.assign(state, {present: true, look: 'why'});
+  Object.assign(state, {present: true, look: 'why', only: '8'});
   const link = spelled('a run & more', state);
-  const said = '#run=a+run+%26+more&round=5&frame=3&pin=0&panel=rows&order=tree&lang=zh&down=1&present=1&view=why';
+  const said =
+    '#run=a+run+%26+more&round=5&frame=3&pin=0&panel=rows&order=tree&lang=zh&down=1&present=1&view=why&only=8';
   assert.equal(link, said);
   const {run, round, frame, ...rest} = parsed(link);
   assert.deepEqual([run, round, frame], ['a run & more', 5, 3]);
@@ -20,14 +21,17 @@ test('a link says what is seen, and is read as it was spelled', () => {
 
 test('what a link does not say is nothing, and what is no number neither', () => {
   const place = {run: null, round: null, frame: null, pin: null},
-    nothing = {...place, panel: null, order: 'row', lang: null, look: 'round'};
+    nothing = {...place, panel: null, order: 'row', lang: null, look: 'round', only: null};
   assert.deepEqual(parsed(''), {...nothing, down: false, present: false});
   assert.deepEqual(parsed('#round=-1&frame=x&pin=1e3&order=else'), {...nothing, down: false, present: false});
 });
 
 test('what is known of a round grows from frame to frame', () => {
   const stages = Object.values(FRAMES).map(frame => frame.stage);
-  assert.deepEqual(stages, [...stages].sort((a, b) => a - b));
+  assert.deepEqual(
+    stages,
+    [...stages].sort((a, b) => a - b),
+  );
   assert.ok(OPENS in FRAMES);
 });
 

@@ -8,8 +8,22 @@ const watchClass = ({life}, node, apply) => {
 export const gradioAround = shell => {
   const {body} = document; // gradio marks the dark theme there
   watchClass(shell, body, () => shell.theme(body.classList.contains('dark')));
+  fillWindow(shell);
   takeDrops(shell);
   findSidebar(shell);
+};
+
+// What of the window is the view's: all that lies under it, but for a margin.
+const fillWindow = ({life, root}) => {
+  const fill = () => {
+    const top = root.getBoundingClientRect().top + scrollY;
+    if (root.offsetParent && !root.classList.contains('present'))
+      root.style.setProperty('--tv-height', `${innerHeight - Math.round(top) - 8}px`);
+    else root.style.setProperty('--tv-height', `${innerHeight - 16}px`);
+  };
+  life.observe(new ResizeObserver(fill), document.body);
+  life.on(globalThis, 'resize', fill);
+  fill();
 };
 
 // The sidebar may come after the view, or never. What it holds while closed, gradio only moves out of the window: the
