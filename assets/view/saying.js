@@ -50,8 +50,14 @@ export class Saying {
       card = this.view.ref.saycard;
     card.classList.toggle('long', this.length > (this.view.state.present ? 205 : 235));
     if (!width) return;
-    const fits = size => Math.ceil((this.length * size * WIDE) / (width - 40)) * size * HIGH <= height - 10,
-      most = SAID.filter(size => size <= height / 4.6);
+    const {intro} = this.view.ref,
+      above =
+        intro.hidden || this.view.state.present
+          ? 0
+          : 3 + 18 * Math.ceil((intro.textContent.length * 6.6) / (width - 40)),
+      room = height - above - 10;
+    const fits = size => Math.ceil((this.length * size * WIDE) / (width - 40)) * size * HIGH <= room;
+    const most = SAID.filter(size => size <= height / 4.6);
     card.style.setProperty('--say', most.find(fits) ?? SAID.at(-1));
   }
 

@@ -177,7 +177,10 @@ export class View {
       this.heard(s, old);
       return;
     }
-    if (s.frame !== old.frame || s.round !== old.round) hide(this.ref.intro, true);
+    if ((s.frame !== old.frame || s.round !== old.round) && !this.ref.intro.hidden) {
+      hide(this.ref.intro, true);
+      this.saying.size();
+    }
     if (s.down !== old.down || s.only !== old.only) {
       this.tree.touched = false;
       this.drawn = null;
