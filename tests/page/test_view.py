@@ -56,8 +56,8 @@ def test_a_module_imports_only_what_is_beside_it(path):
         there = (path.parent / place).resolve()
         assert place.startswith(".") and there in SCRIPTS, place
         assert max(rank.get(there.name, 1), rank.get(there.parent.name, 1)) <= here, f"{path.name} imports {there.name}"
-        for name in names.split(","):
-            assert re.search(rf"^export (?:const|class) (?:\w+ = [\d.]+,\s*)*{name.split(" as ")[0].strip()}\b", there.read_text(), re.M), (place, name)
+        for name in (name.split(" as ")[0].strip() for name in names.split(",")):
+            assert re.search(rf"^export (?:const|class) (?:\w+ = [\d.]+,\s*)*{name}\b", there.read_text(), re.M), (place, name)
     whole = re.findall(r"^import \{[^}]+\} from '[^']+';$", path.read_text(), re.M)
     assert len(whole) == len(re.findall(r"^import |^export .* from '", path.read_text(), re.M)), "every import is spelled so that it is found"
 
