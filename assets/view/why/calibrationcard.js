@@ -68,7 +68,7 @@ const drawing = (why, bins) => {
   }
   const promised = bins.filter(bin => bin.count).map(bin => [x((bin.low + bin.high) / 2), y(bin.promised)]);
   parts.push(path(through(promised), 'curve promise'));
-  parts.push(text(left + 8, top + 14, say('why.dashed'), 'small'));
+  parts.push(text(left + 8, top + 14, say('why.dashed'), 'small halo'));
   parts.push(text((left + w) / 2, h - 4, say('why.pathAxis'), 'soft small', 'middle'));
   return chart(w, h, say('why.knows'), ...parts);
 };

@@ -65,7 +65,7 @@ const drawing = why => {
   parts.push(line(a, b, a, h - BOTTOM, 'here'), dot(a, b, 5.5, 'here'));
   parts.push(text(a, h - BOTTOM + 15, String(rows), 'bold small', 'middle'));
   const said = say('why.rowsTake', {rows, seconds: seconds(secondsAt(cost.verify, rows))});
-  parts.push(text(a + (end ? -9 : 9), b - 8, said, 'bold small', end ? 'end' : 'start'));
+  parts.push(text(a + (end ? -9 : 9), b - 8, said, 'bold small halo', end ? 'end' : 'start'));
   return chart(w, h, say('why.cost'), ...parts);
 };
 

@@ -85,7 +85,7 @@ const ladder = (why, {outlook}) => {
   const means = all.map(([total, accepted]) => [x(total), y(accepted)]);
   parts.push(path(stairs(means, x(most)), 'curve mean'));
   const [lastX, lastY] = means.at(-1);
-  parts.push(text(lastX - 2, lastY - 6, say('why.meanOfRun'), 'soft small', 'end'));
+  parts.push(text(lastX - 2, lastY - 6, say('why.meanOfRun'), 'soft small halo', 'end'));
   const rise = needs => [[x(1), y(0)], ...needs.map((need, i) => [x(need), y(i + 1)]).filter(([at]) => at <= x(most))];
   if (outlook.maybe.some((need, i) => need !== outlook.surely[i]))
     parts.push(path(stairs(rise(outlook.maybe), x(most)), 'curve round maybe'));
@@ -96,7 +96,7 @@ const ladder = (why, {outlook}) => {
     const said = clip(label(token[outlook.path[i] - 1]), LONGEST),
       room = x(need) > 8 * cellsOf(said) + 6; // to the left of it
     parts.push(dot(x(need), y(i + 1), 4, need <= totalTokens ? 'point in' : 'point out'));
-    parts.push(text(x(need) + (room ? -6 : 7), y(i + 1) - 6, said, 'small tok', room ? 'end' : 'start'));
+    parts.push(text(x(need) + (room ? -6 : 7), y(i + 1) - 6, said, 'small tok halo', room ? 'end' : 'start'));
   });
   parts.push(line(x(totalTokens), top - 8, x(totalTokens), h - bottom, 'here'));
   for (const n of [1, 4, 16, 64, 256].filter(n => n <= most && (n < totalTokens / 1.5 || n > totalTokens * 1.5)))
