@@ -26,6 +26,10 @@ GRID = [
     dict(policy="chain", length=7),
     dict(policy="static"),
     dict(policy="static", tree=[[0], [1], [1, 0], [1, 2], [1, 2, 1]]),
+    dict(policy="cartesian", widths=[3, 1, 2]),
+    dict(policy="sequoia", nodes=20, layers=4),
+    dict(policy="optimal", nodes=1),
+    dict(policy="optimal", nodes=14, layers=4),
     dict(policy="plain"),
 ]
 PROMPTS = [[7], [1, 5, 9, 3, 60, 21, 33], list(range(2, 60))]

@@ -45,8 +45,9 @@ def add_settings(command: argparse.ArgumentParser) -> None:
     group.add_argument("--preset", choices=["paper", "cpu"], default="paper",
                        help="of eagle2: the papers' tree, or the small one that pays on a CPU, as the pair recommends it; the "
                             "flags below change single settings of it (paper)")
-    for name, (policy, knob) in _knobs().items():
-        group.add_argument("--" + name.replace("_", "-"), type=int, help=f"of {policy}: {knob.says} ({knob.default})")
+    for name, found in _knobs().items():
+        group.add_argument("--" + name.replace("_", "-"), type=int,
+                           help="; ".join(f"of {policy}: {knob.says} ({knob.default})" for policy, knob in found))
     group.add_argument("--knob", action="append", default=[], metavar="NAME=N",
                        help="of a policy of your own, or a list as JSON: 'tree=[[0],[1],[0,0]]' (repeatable)")
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (0)")
@@ -87,12 +88,12 @@ def add_training(parser: argparse.ArgumentParser) -> None:
 
 
 def _knobs() -> dict:
-    """The knobs of our policies that are numbers: name -> (policies that have it, Knob)."""
+    """The knobs of our policies that are numbers: name -> (policy, Knob) of each that has it."""
     found: dict = {}
     for policy in SHIPPED:
         for name, knob in find(policy).knobs.items():
             if isinstance(knob, Knob):
-                found[name] = (f"{found[name][0]}, {policy}" if name in found else policy, knob)
+                found.setdefault(name, []).append((policy, knob))
     return found
 
 

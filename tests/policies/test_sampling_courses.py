@@ -15,7 +15,9 @@ from core.verify import Accepted, Chance, Draw
 PROMPT = [3, 1, 4]
 SETTINGS = [dict(temperature=1.0), dict(temperature=0.7, top_p=0.8), dict(temperature=1.5, sample_top_k=3)]
 SHIPPED = {"eagle2": dict(top_k=2, depth=1, total_tokens=4), "chain": dict(policy="chain", length=2),
-           "static": dict(policy="static", tree=[[0], [2], [2, 1]]), "plain": dict(policy="plain")}
+           "static": dict(policy="static", tree=[[0], [2], [2, 1]]), "plain": dict(policy="plain"),
+           "cartesian": dict(policy="cartesian", widths=[2, 1]), "optimal": dict(policy="optimal", nodes=4, layers=2),
+           "sequoia": dict(policy="sequoia", nodes=4, layers=2, rates=[[0.5, 0.3, 0.1]])}
 OWN = {"bush": dict(policy=Bush()), "jump": dict(policy=Jump())}
 CASES = {f"{name}-{number}": (policy, setting) for number, setting in enumerate(SETTINGS)
          for name, policy in (SHIPPED if number else SHIPPED | OWN).items()}
