@@ -10,7 +10,7 @@ import sys
 from ..errors import UserError
 from .policy import Bounds, Policy, brief
 
-SHIPPED = ("eagle2", "chain", "static", "cartesian", "sequoia", "optimal", "plain")  # in the order in which the page offers them
+SHIPPED = ("eagle2", "chain", "static", "cartesian", "sequoia", "optimal", "plain")  # in the page's order
 
 
 def find(policy: str | Policy) -> Policy:

@@ -1,4 +1,4 @@
-"""The fixed tree that is best on average: rates say how often the target accepts a rank at a depth, and a dynamic programme
+"""The fixed tree that is best on average: rates say how often a rank is accepted at a depth, and a dynamic programme
 finds the tree of so many nodes of which most is accepted.
 
 Zhuoming Chen et al., "Sequoia", algorithms 1 and 4. A rate is that of a rank where its parent was accepted; the value of a

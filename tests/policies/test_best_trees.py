@@ -1,4 +1,4 @@
-"""Trees that are searched for: by rates, held against brute force and golden values; by the head's numbers, against a heap."""
+"""Trees that are searched for: by rates, held against brute force and golden values; by the head, against a heap."""
 
 import heapq
 import json
@@ -77,7 +77,8 @@ def test_the_value_is_that_of_the_best_of_all_trees(rates, layers):
     ("sequoia", dict(rates=[0.5]), ["rates is [0.5]", "from 0 to 1"]), ("sequoia", dict(rates=[[1.5]]), ["1.5"]),
     ("sequoia", dict(rates=[[math.nan]]), ["nan"]), ("sequoia", dict(nodes=1001), ["nodes is 1001", "1000 or less"]),
     ("sequoia", dict(rates=[[0.001] * 101]), ["101 ranks"]),
-    ("cartesian", dict(widths=[32, 32]), ["more than 1,000 nodes"]), ("cartesian", dict(widths=[1] * 9999), ["1,000 nodes"]),
+    ("cartesian", dict(widths=[32, 32]), ["more than 1,000 nodes"]),
+    ("cartesian", dict(widths=[1] * 9999), ["1,000 nodes"]),
     ("cartesian", dict(widths=[3, 0]), ["[3, 0]", "from 1"]), ("cartesian", dict(widths=3), ["widths is 3"]),
     ("optimal", dict(nodes=0), ["nodes is 0"]), ("optimal", dict(layers=0), ["layers is 0"])])
 def test_what_has_no_tree_is_one_sentence(policy, knobs, words):
@@ -89,7 +90,8 @@ def test_what_has_no_tree_is_one_sentence(policy, knobs, words):
 @pytest.mark.parametrize("which", ["golden_pair", "weak_pair"])
 def test_they_draft_what_they_say(which, request):
     pair = request.getfixturevalue(which)
-    case = next(case for case in json.loads((GOLDEN / "medusa.json").read_text())["cases"] if case["name"] == "cartesian 3x2x2")
+    cases = json.loads((GOLDEN / "medusa.json").read_text())["cases"]
+    case = next(case for case in cases if case["name"] == "cartesian 3x2x2")
     for config, paths in ((DecodeConfig("cartesian", widths=[3, 2, 2], max_new_tokens=6), case["choices"]),
                           (DecodeConfig("sequoia", max_new_tokens=6), best_tree(25, 6, PRINTED)[1])):
         trace = decode(pair, PROMPT, config)
@@ -123,7 +125,8 @@ def test_the_likeliest_nodes_are_those_of_a_heap(which, nodes, layers, request):
         assert len(r.candidates.token) <= nodes * layers
 
 
-@pytest.mark.parametrize(("policy", "words"), [("cartesian", "In a product of widths all 3"), ("sequoia", "The rates have decided"),
+@pytest.mark.parametrize(("policy", "words"), [("cartesian", "In a product of widths all 3"),
+                                               ("sequoia", "The rates have decided"),
                                                ("optimal", "among the best of all")])
 def test_each_is_told_in_words_of_its_own(policy, words, golden_pair):
     trace = decode(golden_pair, PROMPT, DecodeConfig(policy, max_new_tokens=9))

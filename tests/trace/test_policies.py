@@ -9,7 +9,7 @@ import pytest
 
 from core import DecodeConfig
 from core.cli.main import main
-from core.policies import SHIPPED
+from core.policies import SHIPPED, find
 from core.trace import Trace, TraceError
 from tests.trace_maker import make_trace
 from treeviz import figures
@@ -82,7 +82,7 @@ def test_a_policy_that_ships_is_held_to_its_knobs(made, config, words):
     assert all(word in refusal(document) for word in words), refusal(document)
 
 
-@pytest.mark.parametrize("named", SHIPPED)
+@pytest.mark.parametrize("named", [name for name in SHIPPED if find(name).exact])  # others may take less
 @pytest.mark.parametrize("drafted", [dict(), dict(policy="chain", length=3), dict(policy="plain")],
                          ids=["eagle2", "chain", "plain"])
 def test_a_run_is_not_taken_for_that_of_another_policy(named, drafted):
