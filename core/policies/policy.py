@@ -146,10 +146,10 @@ class Policy:
     def grow(self, drafter: Any, token_ids: list[int], features: Tensor, config: Settings) -> Iterator[Layer]:
         """Draft one tree, a `Layer` for each time the head has been asked.
 
-        drafter: `core.model.head.Drafter`. token_ids and features [rows, as the head reads them] are what the target has made
-        certain since the last round: each feature with the token that follows it, the root last (the whole prompt in the
-        first round, the accepted path after). Candidates are numbered from 1 in the order of the layers; a parent comes
-        before its children, a child's score is at most its parent's, and children of a node are likeliest first.
+        drafter: `core.model.head.Drafter`. token_ids and features [rows, as the head reads them] are what the target has
+        made certain since the last round: each feature with the token that follows it, the root last (the whole prompt
+        in the first round, the accepted path after). Candidates are numbered from 1 in the order of the layers; a parent
+        comes before its children, a child's score is at most its parent's, and children of a node are likeliest first.
         """
         raise NotImplementedError
 

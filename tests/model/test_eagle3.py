@@ -84,7 +84,8 @@ def test_features_are_transformers_hidden_states(target, tmp_path):
 VARIANTS = [{}, {"norm_before_residual": True}, {"norm_before_fc": True}, {"fc_norm": True}, {"norm_output": True},
             {"norm_before_residual": True, "fc_norm": True, "norm_output": True}]
 
-SHAPES = {"usual": {}, "wider": {"hidden": 48}, "full": {"words": 97}, "head_dim": {"head_dim": 12, "rope_theta": 500.0},
+SHAPES = {"usual": {}, "wider": {"hidden": 48}, "full": {"words": 97},
+          "head_dim": {"head_dim": 12, "rope_theta": 500.0},
           "two features": {IDS: [1, 6], "features": 2}}
 
 

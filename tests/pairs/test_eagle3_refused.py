@@ -35,7 +35,8 @@ def test_the_sound_head_loads(target, head):
 # -- every tensor accounted for ----------------------------------------------------------------------------------------
 
 EACH = ["fc.weight", "norm.weight", *(f"midlayer.{name}.weight" for name in (
-    "hidden_norm", "input_layernorm", "post_attention_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+    "hidden_norm", "input_layernorm", "post_attention_layernorm", "self_attn.q_proj", "self_attn.k_proj",
+    "self_attn.v_proj",
     "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"))]
 
 
@@ -45,7 +46,8 @@ def test_a_tensor_that_is_missing(target, head, name):
     refused(target, head, str(head), f"lacks the tensor {name}", "EAGLE-3 layout")
 
 
-@pytest.mark.parametrize("name, found", [("midlayer.hidden_norm.weight", [31]), ("midlayer.self_attn.k_proj.weight", [16, 32]),
+@pytest.mark.parametrize("name, found", [("midlayer.hidden_norm.weight", [31]),
+                                         ("midlayer.self_attn.k_proj.weight", [16, 32]),
                                          ("midlayer.mlp.up_proj.weight", [48, 64]), ("norm.weight", [64])])
 def test_a_tensor_of_another_shape(target, head, name, found):
     put(head, **{name: torch.zeros(found)})
@@ -119,8 +121,8 @@ def test_no_map_of_a_smaller_vocabulary(target, head):
 @pytest.mark.parametrize("change, words", [
     (lambda d: d[:-1], ["d2t as int64 [39]", "40 whole numbers"]),
     (lambda d: d.float(), ["d2t as float32 [40]"]),
-    (lambda d: d + torch.arange(40), ["d2t 67 for row 31", "token 98, outside the 97", "as "
-                                                                                       "offsets"]),  # ids, not offsets
+    (lambda d: d + torch.arange(40), ["d2t 67 for row 31", "token 98, outside the 97",
+                                          "as offsets"]),  # ids, not offsets
     (lambda d: d.index_fill(0, torch.tensor([7]), 90), ["d2t 90 for row 7", "token 97", "outside the 97"]),
     (lambda d: d.index_fill(0, torch.tensor([0]), -1), ["d2t -1 for row 0", "token -1", "outside the 97"]),
     (lambda d: torch.cat([d[:5], d[4:5] - 1, d[6:]]), ["for row 5", "another row means too"]),
@@ -192,8 +194,8 @@ def test_variants_told_by_a_tensor(target, head, tensors, words):
 
 
 @pytest.mark.parametrize("keys, words", [
-    ({"eagle_config": {"use_aux_hidden_state": False}}, ["use_aux_hidden_state False", "EAGLE-3 has True", "not "
-                                                                                                           "supported"]),
+    ({"eagle_config": {"use_aux_hidden_state": False}},
+     ["use_aux_hidden_state False", "EAGLE-3 has True", "not supported"]),
     ({"eagle_config": {"use_mtp_layernorm": True}}, ["use_mtp_layernorm True"]),
     ({"eagle_config": {"next_layer_regular": False}}, ["next_layer_regular False"]),
     ({"use_last_layernorm": False}, ["use_last_layernorm False"]),
@@ -203,7 +205,8 @@ def test_variants_told_by_a_tensor(target, head, tensors, words):
     ({"norm_before_fc": True}, ["has no input_norm.*", '"norm_before_fc": true']),
     ({"fc_norm": True}, ["has no fc_norm.*", '"fc_norm": true']),
     ({"norm_before_residual": "yes"}, ["norm_before_residual 'yes'", "true or false"]),
-    ({"rope_scaling": {"rope_type": "spiral", "factor": 2.0}}, ["rope_scaling of type 'spiral'", "not supported", "yarn"]),
+    ({"rope_scaling": {"rope_type": "spiral", "factor": 2.0}},
+     ["rope_scaling of type 'spiral'", "not supported", "yarn"]),
     ({"rope_scaling": {"type": "mrope", "mrope_section": [1, 2, 1]}}, ["mrope_section"]),
     ({"rope_parameters": {"rope_type": "spiral"}}, ["rope_parameters of type 'spiral'"]),
     ({"num_attention_heads": None}, ["num_attention_heads", "copy the head"]),

@@ -111,7 +111,8 @@ def test_three_tokens_have_the_targets_distribution(pair, policy, setting):
 @pytest.mark.parametrize("policy", [SHIPPED["eagle2"], SHIPPED["chain"]], ids=["eagle2", "chain"])
 def test_a_token_that_cannot_be_drafted_is_as_likely_as_the_target_says(pair, eagle3, policy):
     setting = SETTINGS[0]
-    found, expected = courses(eagle3, DecodeConfig(**policy, **setting, max_new_tokens=3)), exact(pair, setting, PROMPT, 3)
+    found = courses(eagle3, DecodeConfig(**policy, **setting, max_new_tokens=3))
+    expected = exact(pair, setting, PROMPT, 3)
     assert sum(found.values()) == pytest.approx(1, abs=1e-6) and distance(found, expected) < 1e-5
     never = {*range(5)} - set(eagle3.head.ids.tolist())
     assert len(never) == 2 and sum(p for tokens, p in expected.items() if never & {*tokens}) > 0.1
