@@ -62,7 +62,7 @@ class DecodeConfig:
         self._set(bounds=drafting.bounds(self.knobs))
         if 0 < self.draft_vocab < self.bounds.children:
             raise UserError(f"draft_vocab is {self.draft_vocab}, fewer tokens than the {self.bounds.children} children of a "
-                            "node; give 0 (all tokens) or more.")
+                            f"node; give 0 (all tokens), or {self.bounds.children} or more.")
 
     def _set(self, **values) -> None:
         for name, value in values.items():

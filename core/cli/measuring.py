@@ -91,8 +91,8 @@ def sweep_command(args: argparse.Namespace) -> int:
     wanted = {name: id_list(getattr(args, name), f"--{name.replace('_', '-')}") for name in GRID}
     for name, values in wanted.items():
         if not values or min(values) < (name != "depth"):
-            raise UserError(f"--{name.replace('_', '-')} is {getattr(args, name)!r}; give whole numbers, like "
-                            f"{GRID[name]}.")
+            raise UserError(f"--{name.replace('_', '-')} is {getattr(args, name)!r}; give whole numbers of "
+                            f"{int(name != 'depth')} or more, like {GRID[name]}.")
     if args.out.exists() and not args.resume:
         raise UserError(f"{args.out} is there already; give --resume to go on with it, or another --out.")
     from ..measure.bench import read_prompts

@@ -47,7 +47,8 @@ def told(shape: Shape | None) -> str:
 def begin(pair: Pair, prompts: list[list[int]], shapes: list[Shape], cost: Cost, max_new_tokens: int) -> Sweep:
     """A sweep of which nothing is done. Raises UserError, one sentence, where it could not be done."""
     if not shapes or not prompts:
-        raise UserError("There is nothing to sweep; give a prompt, and numbers for which there are candidates enough.")
+        raise UserError("There is nothing to sweep; give a prompt, and total_tokens of no more than the top_k + depth * top_k^2 "
+                        "candidates of some tree in the grid.")
     found = Sweep(created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), max_new_tokens=max_new_tokens,
                   prompts=[list(ids) for ids in prompts], shapes=shapes, cost=cost, recorded=[], ran=[])
     for ids in prompts:

@@ -128,6 +128,8 @@ class Sweep(Part):
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
             return cls.model_validate({name: value for name, value in values.items() if name in cls.model_fields})
+        except FileNotFoundError:
+            raise UserError(f"There is no {path} to go on with; begin a sweep without --resume, or give its file.") from None
         except (OSError, ValueError, AttributeError):
             raise UserError(f"{path} holds no sweep; give the file of one that was begun, or another name.") from None
 

@@ -201,7 +201,7 @@ def test_the_command_stopped_and_gone_on_with(capsys, asked, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("flags, said", [(["--top-k", "0"], "--top-k is '0'"), (["--depth", ""], "--depth is ''"),
-                                         (["--turns", "0"], "--turns is 0"), (["--resume"], "holds no sweep")])
+                                         (["--turns", "0"], "--turns is 0"), (["--resume"], "to go on with")])
 def test_flags_that_make_no_sense(capsys, asked, flags, said):
     code, out, err = call(capsys, "sweep", *asked, *flags)
     assert code == 2 and said in err and out == ""

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from treeviz.figures import CHARTS
+
 ROOT = Path(__file__).resolve().parents[2]
 CHART = '''
 
@@ -58,5 +60,5 @@ def test_a_chart_is_a_function_its_place_and_its_words(tmp_path):
     told = json.loads(run.stdout)
     title = f"The cache in {len(told['after'])} rounds"
     assert told["en"][-1] == title == told["zh"][-1], "in English until it is translated"
-    assert len(told["en"]) == len(told["zh"]) == 5 and told["en"][0] != told["zh"][0]
+    assert len(told["en"]) == len(told["zh"]) == len(CHARTS) + 1 and told["en"][0] != told["zh"][0]
     assert told["y"] == told["after"]

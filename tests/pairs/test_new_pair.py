@@ -29,7 +29,7 @@ def test_a_pair_of_the_hub_is_three_files(tmp_path):
     shutil.copy(ROOT / "README.md", tmp_path)
 
     edit(tmp_path / "core/pairs/named.py", LAST, ENTRY + LAST)
-    edit(tmp_path / "README.md", "`llama3.2-3b`; they want a GPU", "`llama3.2-3b`, `mine-1b`; they want a GPU")
+    edit(tmp_path / "README.md", "; they want a GPU", ", `mine-1b`; they want a GPU")
     row = 'ONE["llama3.2-3b"] = ONE["llama3.2-1b"]\n'
     edit(tmp_path / "tests/pairs/test_official_pairs.py", row, row + ROW)
 

@@ -117,8 +117,19 @@ def _general(key: str) -> set[str]:
     return {bare, base, f"{base}@{policy}" if policy else base} - {key}
 
 
-def main() -> int:
-    for language in LANGUAGES:
+def main(asked: list[str]) -> int:
+    """How far every language is, or those that are asked for. Exit code 2 and a sentence where a file is not sound."""
+    try:
+        return _tell(asked or LANGUAGES)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _tell(languages) -> int:
+    for language in languages:
+        if language not in LANGUAGES:
+            raise UserError(f"There is no language {language!r}; there is {', '.join(LANGUAGES)}.")
         left = missing(language)
         how = f"{len(left)} texts left to English" if left else "whole"
         print(f"{language}: {_file(language).get('name', language)}, {how}", *left, sep="\n  ")
@@ -126,4 +137,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
