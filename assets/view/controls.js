@@ -126,7 +126,7 @@ export const controls = {
       else if (check.note !== this.words.words.en.unchecked) pills.push([this.say('unchecked'), check.note]);
       if (output.finish_reason === 'cancelled') pills.push([this.say('cancelled'), '']);
       if (rounds) pills.push([`${this.say('tau')} ${summary.tau.toFixed(2)}`, this.say('tauHelp')]);
-      const {quotient} = clock(runOf(this.data));
+      const {quotient} = rounds ? clock(runOf(this.data)) : {};
       if (quotient) {
         const told = this.say('why.header', {times: times(quotient)});
         pills.push([told, this.say('why.headerHelp'), quotient < 1 ? 'poor' : 'good']);
@@ -151,6 +151,7 @@ export const controls = {
   // What one is looking at when the page opens, and how to go on; gone with the first step.
   intro() {
     if (this.ref.intro.hidden) return;
-    this.ref.intro.replaceChildren(...this.t('intro').map((text, i) => (i % 2 ? make('kbd', '', text) : text)));
+    const told = this.t(this.taps.matches ? 'introTaps' : 'intro');
+    this.ref.intro.replaceChildren(...told.map((text, i) => (i % 2 ? make('kbd', '', text) : text)));
   },
 };

@@ -47,6 +47,7 @@ export class View {
     this.words = new Words(words, this.state.lang);
     this.showPresent();
     this.calm = matchMedia('(prefers-reduced-motion: reduce)');
+    this.taps = matchMedia('(hover: none)'); // a finger: no keys, nothing to point with
     this.tree = new Tree(this);
     this.stream = new Stream(this);
     this.timeline = new Timeline(this);

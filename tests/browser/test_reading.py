@@ -212,3 +212,12 @@ def test_copy_link_says_what_the_link_can_do(visit, folder, run, language, words
     page.wait_for_selector(".tv-toast:visible")
     assert words in page.text_content(".tv-toast")
     assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_the_first_line_speaks_of_taps_where_there_are_fingers_and_of_keys_where_there_are_keys(visit):
+    phone = visit.open(width=390, height=844, has_touch=True, is_mobile=True)
+    told = phone.text_content(".tv-intro")
+    assert "Tap" in told and "keys" not in told
+    assert phone.eval_on_selector_all(".tv-intro kbd", "all => all.map(e => e.textContent)") == ["⟩", "⟨"]
+    desk = visit.open()
+    assert "keys" in desk.text_content(".tv-intro") and "Tap" not in desk.text_content(".tv-intro")
