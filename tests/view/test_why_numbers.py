@@ -8,9 +8,11 @@ from test_modules import node
 
 from core import Trace
 from core.measure.calibration import calibration
+from core.measure.cost import cost_of
 from core.measure.lost import counts, losses
 from core.measure.shapes import static
 from core.measure.whatif import WhatIf
+from core.measure.why import paid
 
 HERE = Path(__file__).parent
 TRACES = sorted((HERE.parents[1] / "assets/traces").glob("*.json.gz"))
@@ -76,3 +78,14 @@ def test_the_best_fixed_shape_is_what_core_says(told):
             assert getattr(ours, name) == theirs[name], name
         tau = {"accepted": ours.tau, "blind": ours.tau_blind, "dynamic": ours.tau_dynamic}
         assert theirs["tau"] == pytest.approx(tau)
+
+
+def test_what_rounds_cost_is_what_core_says(told):
+    checked = 0
+    for trace, said in told:
+        ours, cost = paid(trace), cost_of(trace)
+        assert said["paid"] == [ours.plain and pytest.approx(ours.plain), ours.passes and pytest.approx(ours.passes)]
+        rounds = cost and [cost.a_round(4, 3, total) for total in (1, 7, 16, 59)]
+        assert said["rounds"] == (rounds and pytest.approx(rounds))
+        checked += cost is not None
+    assert checked > 5

@@ -4,6 +4,8 @@
 import {readFileSync} from 'node:fs';
 import {gunzipSync} from 'node:zlib';
 import {calibration} from '../../assets/view/why/calibration.js';
+import {balance, clock} from '../../assets/view/why/clock.js';
+import {costOfRun} from '../../assets/view/why/cost.js';
 import {counts, losses} from '../../assets/view/why/lost.js';
 import {fixedShape} from '../../assets/view/why/shapes.js';
 import {WhatIf, askable} from '../../assets/view/why/whatif.js';
@@ -22,6 +24,8 @@ const told = paths.map(path => {
     counts: counts(losses(run)),
     calibration: calibration([run]),
     shape: fixedShape(run),
+    paid: [clock(run).plain, balance(clock(run))?.costs ?? null],
+    rounds: costOfRun(run) && [1, 7, 16, 59].map(total => costOfRun(run).round(4, 3, total)),
     whatIf: askable(run) ? JSON.parse(shapes).map(shape => whatIf(run, shape)) : null,
   };
 });
