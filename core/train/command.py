@@ -22,6 +22,7 @@ import torch
 
 from ..common.documents import documents
 from ..errors import UserError
+from ..model.eagle import EagleHead
 from ..model.target import Target
 from ..pairs.checkpoint import choose_device, find, load_pair, load_target, load_tokenizer
 from ..pairs.heads import load_head
@@ -107,6 +108,9 @@ class Trainer:
         self.device = target.device
         if args.init:
             self.head = load_head(find(args.init, "head"), target)
+            if not isinstance(self.head, EagleHead):
+                raise UserError(f"--init {args.init} is an EAGLE-3 head, and what is trained here are EAGLE-1/2 heads; "
+                                "give one of these, or leave --init out.")
         else:
             self.head = fresh_head(target, args.intermediate, args.kv_heads, args.seed)
         self.head = self.head.to(self.device, torch.float32).requires_grad_(True)

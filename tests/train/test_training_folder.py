@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from eagle3_maker import IDS, make_head3
 from pair_maker import make_head, make_target
 from safetensors.torch import load_file, save_file
 from toy_tokenizers import byte_level
@@ -109,6 +110,12 @@ def test_another_text_length_vocabulary_or_first_head_is_refused(home):
     refused(home, ["scores 64 tokens", "--vocab is 48"], "--vocab", 48)
     make_head(home / "head", home / "target")
     refused(home, ["without --init", home / "head"], "--init", home / "head")
+
+
+def test_a_head_of_the_other_kind_is_no_start(home):
+    make_head3(home / "three", home / "target", **{IDS: [0, 1, 2]})
+    with pytest.raises(UserError, match=r"--init .*three is an EAGLE-3 head.*leave --init out"):
+        train(home, "--init", home / "three", out="fresh")
 
 
 def test_a_text_that_did_not_do_is_not_remembered(home):
