@@ -72,5 +72,6 @@ def memory_for(pair: Pair, prompt_ids: list[int], config: DecodeConfig):
             f"The memory of {pair.target.device} ran out while {pair.name} decoded: "
             + (wanted or f"the keys and values of {rows:,} tokens alone take {size(rows * pair.target.row_bytes)}")
             + f"; shorten the prompt ({len(prompt_ids):,} tokens), or lower max_new_tokens ({config.max_new_tokens:,})"
-            + "".join(f", or {name} ({value})" for name, value in config.knobs.items()) + ".")
+            + "".join(f", or {name} ({value})" for name, value in config.knobs.items()
+                      if not isinstance(value, list)) + ".")
     return enough_memory(sentence)

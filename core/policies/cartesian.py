@@ -17,15 +17,16 @@ MOST = 1_000  # drafted nodes
 
 class Cartesian(Fixed):
     name = "cartesian"
-    knobs = {"widths": Listing((3, 2, 2, 1), f"a list of whole numbers from 1 to {MOST}, like [3, 2, 2]", least=1, most=MOST,
-                               says="children of each node, layer by layer")}
+    knobs = {"widths": Listing((3, 2, 2, 1), f"a list of whole numbers from 1 to {MOST}, like [3, 2, 2]", least=1,
+                               most=MOST, says="children of each node, layer by layer")}
 
     def check(self, knobs):
         nodes = layer = 1
         for width in knobs["widths"]:
             nodes += (layer := layer * width)
             if nodes > MOST + 1:
-                raise UserError(f"The product of the widths has more than {MOST:,} nodes; give fewer widths, or smaller ones.")
+                raise UserError(f"The product of the widths has more than {MOST:,} nodes; give fewer widths, or "
+                                "smaller ones.")
 
     def paths(self, knobs):
         ranks = [range(width) for width in knobs["widths"]]

@@ -1,5 +1,5 @@
-"""The nodes of largest probability there are, by the head's own numbers: every node that may still have a child among the
-best is expanded, however many there are in a layer. EAGLE-2 without its beam.
+"""The nodes of largest probability there are, by the head's own numbers: every node that may still have a child among
+the best is expanded, however many there are in a layer. EAGLE-2 without its beam.
 
 Jikai Wang et al., "OPT-Tree", is the same search. Knows nothing of verification.
 """
@@ -24,8 +24,8 @@ class Optimal(Policy):
                       head_rows=(layers - 1) * (nodes - 1), children=nodes)
 
     def grow(self, drafter, token_ids, features, config) -> Iterator:
-        """Of each layer only the children that are among the best of all so far: the others never will be. How many there
-        are depends on the numbers, so every layer waits for the device."""
+        """Of each layer only the children that are among the best of all so far: the others never will be. How many
+        there are depends on the numbers, so every layer waits for the device."""
         import torch
 
         from ..tree import Layer, expand, select
@@ -48,7 +48,7 @@ class Optimal(Policy):
                 return
             parent = row[again]
             itself = torch.eye(len(again), dtype=torch.bool, device=device)
-            mask = itself if mask is None else torch.cat([mask[parent], itself], dim=1)  # what its parent saw, and itself
+            mask = itself if mask is None else torch.cat([mask[parent], itself], dim=1)  # sees what its parent saw
             fed, fed_score = again + born + 1, score[new][again]
             out, logits = drafter.probe(token[again], out[parent], mask, depth)    # [rows, hidden], [rows, vocab]
 

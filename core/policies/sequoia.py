@@ -1,8 +1,8 @@
 """The fixed tree that is best on average: rates say how often a rank is accepted at a depth, and a dynamic programme
 finds the tree of so many nodes of which most is accepted.
 
-Zhuoming Chen et al., "Sequoia", algorithms 1 and 4. A rate is that of a rank where its parent was accepted; the value of a
-tree is the sum over its nodes, root included, of the products along their paths. Knows nothing of verification.
+Zhuoming Chen et al., "Sequoia", algorithms 1 and 4. A rate is that of a rank where its parent was accepted; the value
+of a tree is the sum over its nodes, root included, of the products along their paths. Knows nothing of verification.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PRINTED = ((0.7732, 0.1039, 0.0402, 0.0206, 0.0128, 0.0081, 0.0064, 0.0043, 0.00
 
 @lru_cache(maxsize=64)
 def best_tree(nodes: int, layers: int, rates: Rates) -> tuple[float, tuple[Path, ...]]:
-    """The largest value of a tree of exactly so many drafted nodes, and the paths of one that has it, shallow ones first.
+    """The largest value of a tree of exactly so many drafted nodes, and the paths of one that has it, by layer.
 
     rates: a row for each depth, the root's children first; the last row is good for whatever lies deeper. -infinity and
     no paths where there is no such tree. O(layers * ranks * nodes^2).
@@ -68,8 +68,9 @@ class Sequoia(Fixed):
     knobs = {
         "nodes": Knob(25, least=1, most=1_000, says="drafted nodes of the tree"),
         "layers": Knob(6, least=1, most=100, says="layers that it has at most"),
-        "rates": Listing(PRINTED, "a list of rates from 0 to 1 for each depth, like [[0.7, 0.1], [0.6, 0.1]]", deep=True,
-                         whole=False, most=1, says="how often a rank is accepted after its parent, depth by depth"),
+        "rates": Listing(PRINTED, "a list of rates from 0 to 1 for each depth, like [[0.7, 0.1], [0.6, 0.1]]",
+                         deep=True, whole=False, most=1,
+                         says="how often a rank is accepted after its parent, depth by depth"),
     }
 
     def check(self, knobs):
@@ -77,8 +78,8 @@ class Sequoia(Fixed):
         if ranks > 100:
             raise UserError(f"rates has rates of {ranks} ranks; 100 are the most, so leave out the last.")
         if not self.paths(knobs):
-            raise UserError(f"There is no tree of {knobs['nodes']} nodes in {knobs['layers']} layers with rates of {ranks} "
-                            "ranks; lower nodes, or raise layers, or give rates of more ranks.")
+            raise UserError(f"There is no tree of {knobs['nodes']} nodes in {knobs['layers']} layers with rates of "
+                            f"{ranks} ranks; lower nodes, or raise layers, or give rates of more ranks.")
 
     def paths(self, knobs):
         return best_tree(knobs["nodes"], knobs["layers"], tuple(map(tuple, knobs["rates"])))[1]

@@ -59,11 +59,12 @@ def refuse_open(paths: list[Path], name: str) -> None:
     depths = sorted({len(path) for path in paths})
     for above, depth in pairwise([0, *depths]):
         if depth != above + 1:
-            raise UserError(f"{name} has paths of {depth} ranks but none of {above + 1}; a tree has every layer down to its "
-                            "deepest.")
+            raise UserError(f"{name} has paths of {depth} ranks but none of {above + 1}; a tree has every layer "
+                            "down to its deepest.")
     for path in paths:
         if len(path) > 1 and path[:-1] not in known:
-            raise UserError(f"{name} holds the path {list(path)} without its parent {list(path[:-1])}; add the parent too.")
+            raise UserError(f"{name} holds the path {list(path)} without its parent {list(path[:-1])}; add "
+                            "the parent too.")
 
 
 class Fixed(Policy):
@@ -102,7 +103,7 @@ class Fixed(Policy):
             born += len(step.row)
             parent = row[again]                                                     # the fed row each hangs off
             itself = torch.eye(len(again), dtype=torch.bool, device=drafter.device)
-            mask = itself if mask is None else torch.cat([mask[parent], itself], dim=1)  # what its parent saw, and itself
+            mask = itself if mask is None else torch.cat([mask[parent], itself], dim=1)  # sees what its parent saw
             score = total[again]
             out, logits = drafter.probe(token[again], out[parent], mask, depth)     # [rows, hidden], [rows, vocab]
 

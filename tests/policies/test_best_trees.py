@@ -25,7 +25,8 @@ def rows_of(case):
 
 def worth(paths, rates):
     """1 and the products along the paths, written out."""
-    return 1 + sum(math.prod(rates[min(depth, len(rates) - 1)][rank] for depth, rank in enumerate(path)) for path in paths)
+    return 1 + sum(math.prod(rates[min(depth, len(rates) - 1)][rank] for depth, rank in enumerate(path))
+                   for path in paths)
 
 
 def closed(paths):
