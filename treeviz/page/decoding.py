@@ -84,7 +84,8 @@ def wire_api(engine: Engine, runs: Runs) -> None:
                compare: bool = False) -> dict:
         """Decode a prompt and return the whole run as an EAGLE-2 trace (the JSON document of the README). `pair` is one
         of those that the page offers, "" the page's own; `policy` is eagle2 (top_k, depth, total_tokens), chain (length),
-        plain, or, as they usually are, static, cartesian, sequoia or optimal; `compare` decodes a greedy run plainly too, and says in its `check` what that found and took."""
+        plain, or, as they usually are, static, cartesian, sequoia or optimal; `compare` decodes a greedy run
+        plainly too, and says in its `check` what that found and took."""
         numbers = dict(top_k=top_k, depth=depth, total_tokens=total_tokens, length=length, temperature=temperature, top_p=top_p,
                        max_new_tokens=max_new_tokens, seed=seed, draft_vocab=draft_vocab)
         try:
