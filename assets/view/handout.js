@@ -5,6 +5,8 @@ import {fill, make} from './dom.js';
 import {treeSvg} from './export.js';
 import {maskSvg} from './mask.js';
 
+const SHEET = {width: 1100, height: 3000};
+
 const picture = ({text, width, height}, name) => {
   const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
   svg.style.setProperty('--wide', `${width}px`); // no larger than life
@@ -31,6 +33,17 @@ const part = (className, title, ...inside) => {
   return section;
 };
 
+// As large as a sheet takes it, whatever the window.
+const wholeTree = view => {
+  const {tree, model, state} = view;
+  tree.round(model, SHEET);
+  tree.frame(model, state.frame);
+  const svg = treeSvg(view);
+  tree.round(model);
+  tree.frame(model, state.frame);
+  return svg;
+};
+
 export const handout = view => {
   const m = view.model,
     {ref, frame, state} = view,
@@ -45,7 +58,7 @@ export const handout = view => {
     head,
     part('text', '', copy(ref.stream)),
     part('say', view.say(`kind.${frame.kind}`), copy(ref.say)),
-    part('tree', view.say(`title.${frame.kind}`), picture(treeSvg(view), view.say('tree')), copy(ref.legend)),
+    part('tree', view.say(`title.${frame.kind}`), picture(wholeTree(view), view.say('tree')), copy(ref.legend)),
     part('mask', view.say('panelTitle.mask'), picture(maskSvg(view), view.say('mask'))),
     part('paths', view.say('panelTitle.paths'), paths),
   );

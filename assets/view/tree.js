@@ -40,11 +40,12 @@ export class Tree {
 
   // -- build -----------------------------------------------------------------------------------------------------
 
-  round(m) {
+  round(m, room = null) {
     if (this.model !== m) for (const ids of [this.folds, this.unfolded]) ids.clear();
     this.model = m;
     this.nodes.clear();
-    this.measure();
+    if (room) this.room = room;
+    else this.measure();
     this.path = new Set();
     this.marked = [null, null];
     this.svg.classList.remove('focused');

@@ -90,7 +90,7 @@ def test_tables_fit_their_panel(visit, width, language, sidebar):
     page = show(visit, "sampled", f"&lang={language}&panel=rows", width=width, height=800)
     if sidebar:
         open_sidebar(page, {"en": "Decode", "zh": "解码"}[language])
-        page.wait_for_function("document.querySelector('.tv-table').clientWidth < 300")
+        page.wait_for_function("document.querySelector('.sidebar').classList.contains('open')")
     for panel in ("rows", "draws", "paths"):
         page.evaluate(f"{VIEW}.set({{panel: '{panel}'}})")
         for i in range(now(page)["rounds"]):
