@@ -80,7 +80,8 @@ def test_no_control_is_printed_and_the_screen_is_as_before(visit):
     page.emulate_media(media="screen", reduced_motion="reduce")
     page.set_viewport_size({"width": 1440, "height": 1000})
     assert page.locator(".tv-handout").count() == 0 and page.locator(".tv.dark").count() == 1
-    page.wait_for_function("html => document.querySelector('.tv-tree').innerHTML === html", arg=html)
+    words = "[...document.querySelectorAll('.tv-tree text')].map(e => e.textContent).sort().join()"
+    page.wait_for_function(f"html => {words} === html", arg=html)
     assert now(page) == before
 
 

@@ -66,7 +66,7 @@ def test_ctrl_c_twice_still_writes_the_trace(capsys, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["run.json", "run.jsonl"])
 def test_ctrl_c_during_the_check_keeps_the_whole_run(capsys, monkeypatch, tmp_path, name):
     import core.measure.check
-    monkeypatch.setattr(core.measure.check, "plain", interrupting(core.measure.check.plain, 1))
+    monkeypatch.setattr(core.measure.check, "steps", interrupting(core.measure.check.steps, 1))
     code, out, err = call(capsys, "run", *PAIR, *IDS, *FEW, "--check", "--trace", tmp_path / name)
     trace = Trace.load(tmp_path / name)
     assert code == 130 and "stopped" in err and "lossless: not checked" in out

@@ -84,7 +84,7 @@ def test_in_the_recorder(golden_pair, monkeypatch):
 @pytest.mark.parametrize("where, rounds, reason", [("read", 0, "cancelled"), ("verify", 2, "cancelled"), ("check", None, "length")])
 def test_the_command_keeps_the_trace(capsys, monkeypatch, tmp_path, name, where, rounds, reason):
     if where == "check":
-        monkeypatch.setattr(core.measure.check, "plain", out_of_memory())
+        monkeypatch.setattr(core.measure.check, "steps", out_of_memory())
     else:
         monkeypatch.setattr(Target, where, out_of_memory(getattr(Target, where), at=1 if where == "read" else 3))
     path = tmp_path / name
